@@ -1,0 +1,71 @@
+"""Recursive dynamics with exact sensitivities, compiled to SIMD machine code, for robots and digital humans.
+
+>>> import kinecast as kc
+>>> arm = kc.load("puma560")
+>>> tau = arm.inverse_dynamics(q, v, a)                        # (n,) or any (..., n)
+>>> tau, d = arm.inverse_dynamics(q, v, a, sensitivities=True) # d.q, d.v, d.a: (..., n, n)
+
+Importing this package imports NumPy at the most: what is heavy is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from kinecast.dynamics.mechanism import BaseMotion, Load, Mechanism
+    from kinecast.errors import InputError, KinecastError, NotSupportedError, UnknownNameError
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "BaseMotion",
+    "InputError",
+    "KinecastError",
+    "Load",
+    "Mechanism",
+    "NotSupportedError",
+    "UnknownNameError",
+    "__version__",
+    "load",
+    "serial",
+]
+
+_HOME = {
+    "BaseMotion": "kinecast.dynamics.mechanism",
+    "Load": "kinecast.dynamics.mechanism",
+    "Mechanism": "kinecast.dynamics.mechanism",
+    "InputError": "kinecast.errors",
+    "KinecastError": "kinecast.errors",
+    "NotSupportedError": "kinecast.errors",
+    "UnknownNameError": "kinecast.errors",
+}
+
+
+def load(source: str | PathLike[str]) -> Mechanism:
+    """The mechanism of a built-in name (see ``kinecast list``) or of a file (.yaml, .urdf)."""
+    from kinecast.dynamics.mechanism import Mechanism
+
+    return Mechanism.load(source)
+
+
+def serial(n: int, seed: int = 0) -> Mechanism:
+    """A chain of `n` revolute joints with general twists and random, physical inertias: for counts and scaling."""
+    from kinecast.dynamics.mechanism import Mechanism
+
+    return Mechanism.serial(n, seed)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'kinecast' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
