@@ -1,0 +1,1 @@
+"""Motions: positions, velocities and accelerations of a mechanism's joints over time."""

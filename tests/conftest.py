@@ -1,0 +1,20 @@
+"""What every test may use."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng():
+    """Random numbers, the same on every run."""
+    return np.random.default_rng(20240229)
+
+
+@pytest.fixture
+def planar2_swing(tmp_path):
+    """A motion file of positions for the built-in planar2, with one column that is none of its business."""
+    t = np.linspace(0.0, 1.0, 21)
+    rows = [f"{x!r},{np.sin(x).item()!r},{(-2.0 + x**2)!r},{int(20 * x)}" for x in t.tolist()]
+    path = tmp_path / "swing.csv"
+    path.write_text("\n".join(["t,q.shoulder,q.elbow,frame", *rows, ""]))
+    return path
