@@ -1,7 +1,14 @@
 """What every test may use."""
 
+import os
+
 import numpy as np
 import pytest
+
+
+def pytest_configure(config):
+    """Keep compiled kernels between runs, but with the tests' own things, not in the user's cache."""
+    os.environ.setdefault("KINECAST_CACHE", str(config.rootpath / ".pytest_cache" / "kernels"))
 
 
 @pytest.fixture

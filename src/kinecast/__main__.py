@@ -1,0 +1,5 @@
+"""``python -m kinecast`` is the command ``kinecast``."""
+
+from kinecast.cli import main
+
+main()

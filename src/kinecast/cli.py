@@ -1,0 +1,273 @@
+"""The command line: thin, one function a command; what is heavy is imported by the command that needs it.
+
+Answers go to stdout (``--json``: as one JSON document), remarks and progress to stderr (``--quiet``: none). Exit
+codes: 0 done, 1 the job's answer is no, 2 bad input, which is one line on stderr that says what is wrong, where, and
+what would be right.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from kinecast import __version__
+from kinecast.errors import KinecastError
+from kinecast.tables import text_table
+
+if TYPE_CHECKING:
+    from kinecast.dynamics.mechanism import Mechanism
+    from kinecast.mechanism import Structure
+
+
+class OneLineErrors(TyperGroup):
+    """A group of commands whose every foreseen error is one line on stderr and an exit code."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command that the arguments name, then exit."""
+        kwargs["standalone_mode"] = False
+        try:
+            code = super().main(*args, **kwargs)
+        except Exception as error:
+            line = _bad_input(error)
+            if line is None:
+                raise
+            print(f"kinecast: {' '.join(line.split())}", file=sys.stderr)
+            code = 2
+        sys.exit(code or 0)
+
+
+def _bad_input(error: Exception) -> str | None:
+    """What to tell the user, or None when the error is ours."""
+    if isinstance(error, KinecastError):
+        return str(error)
+    if hasattr(
+        error, "format_message"
+    ):  # wrong usage: an exception of click, which newer typers carry inside themselves
+        context = getattr(error, "ctx", None)
+        hint = f" (see {context.command_path} --help)" if context is not None else ""
+        return f"{error.format_message()}{hint}"
+    return None
+
+
+app = typer.Typer(
+    cls=OneLineErrors,
+    help="Recursive dynamics with exact sensitivities, compiled to SIMD machine code.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Mech = Annotated[
+    str,
+    typer.Argument(
+        metavar="MECH",
+        help="A built-in name (see kinecast list), serialN (a general chain of N joints) or a file (.yaml, .urdf).",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors, no summary on stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")]
+
+
+@app.callback(invoke_without_command=True)
+def _entry(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if version:
+        print(f"kinecast {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command("list")
+def list_(quiet: Quiet = False, json_: Json = False) -> None:
+    """The built-in mechanisms."""
+    from kinecast.mechanism import builtin
+
+    found = [builtin.load(name) for name in builtin.names()]
+    rows = [(m.name, m.n, m.mass, m.notes[0] if m.notes else "") for m in found]
+    if json_:
+        keys = ("name", "coordinates", "mass", "note")
+        _print_json([dict(zip(keys, row, strict=True)) for row in rows])
+    elif quiet:
+        print("\n".join(m.name for m in found))
+    else:
+        print(text_table(("name", "n", "mass [kg]", ""), rows))
+
+
+@app.command()
+def info(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
+    """One mechanism as a table: joints, geometry, masses, limits."""
+    from kinecast.mechanism import Structure
+
+    structure = _load(Structure, mech)
+    if json_:
+        _print_json(structure.as_data())
+    else:
+        print(structure.describe())
+
+
+@app.command("id")
+def inverse_dynamics(
+    mech: Mech,
+    motion: Annotated[Path, typer.Argument(metavar="MOTION.csv", help="Header t,q.NAME,...,v.NAME,...,a.NAME,...")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="OUT.csv", help="Write here, not to stdout.")
+    ] = None,
+    method: Annotated[str, typer.Option(metavar="NAME", help="The formulation to use.")] = "spatial",
+    loads: Annotated[bool, typer.Option("--loads", help="Also the force and moment in every joint.")] = False,
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """Inverse dynamics of a motion file: the motion with the joint torques (or forces) as further columns."""
+    from kinecast.motion.files import read_motion
+    from kinecast.motion.torques import add_torques
+
+    mechanism = _load_mechanism(mech)
+    file = read_motion(motion)
+    series = file.joint_series(mechanism.coordinates)
+    if series.splined and not quiet:
+        _remark(f"{motion}: splined from q, as the file has them not: {', '.join(series.splined)}")
+    with _working(f"inverse dynamics of {mechanism.name}", quiet):
+        result = add_torques(file, series, mechanism, method=method, loads=loads)
+    if out is not None:
+        result.write(out)
+    peaks = [(name, *_peak(series.t, result.numbers(f"tau.{name}"))) for name in mechanism.coordinates]
+    if json_:
+        summary = {"mechanism": mechanism.name, "method": method, "samples": len(series.t), "splined": series.splined}
+        summary["peak"] = {name: {"tau": tau, "t": t} for name, tau, t in peaks}
+        _print_json(summary | ({"out": str(out)} if out else {"columns": _columns(result)}))
+    elif out is None:
+        print(result.text(), end="")
+    elif not quiet:
+        print(text_table(("coordinate", "peak tau [N m, N]", "at t [s]"), peaks))
+
+
+@app.command()
+def ops(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
+    """Operations that each algorithm needs for one sample, beside those that the literature needs."""
+    from kinecast import literature
+
+    mechanism = _load_mechanism(mech)
+    with _working(f"counting the operations of {mechanism.name}", quiet):
+        counted = mechanism.operation_counts()
+    columns = ("algorithm", "multiplications", "additions", "divisions", "trig")
+    measured = [(name, c.multiplications, c.additions, c.divisions, c.trig) for name, c in counted.items()]
+    published = [
+        (f"{algorithm}, {count.source}", *count.at(mechanism.n), *count.formula())
+        for algorithm, counts in literature.BY_ALGORITHM.items()
+        for count in counts
+    ]
+    formulas = ("published, general chain", "multiplications", "additions", "formula", "formula (additions)")
+    if json_:
+        answer = {"mechanism": mechanism.name, "n": mechanism.n}
+        tables = {"counts": (columns, measured), "published": (formulas, published)}
+        _print_json(
+            answer | {key: [dict(zip(h, row, strict=True)) for row in rows] for key, (h, rows) in tables.items()}
+        )
+        return
+    print(text_table(columns, measured))
+    if not quiet:
+        print(f"\n{text_table(formulas, published)}")
+        _remark(f"published: {mechanism.n} revolute joints of general geometry; divisions count as multiplications")
+
+
+@app.command()
+def bench(
+    peers: Annotated[bool, typer.Option("--peers", help="Beside Pinocchio and MuJoCo, where installed.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer models and shorter measurements.")] = False,
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """Speeds on this machine."""
+    from dataclasses import asdict
+
+    from kinecast.bench import run_bench
+
+    with _working("measuring (a few minutes)", quiet):
+        rows = [asdict(row) for row in run_bench(peers=peers, quick=quick)]
+    if json_:
+        _print_json(rows)
+    else:
+        header = list(rows[0]) if rows else ["model", "algorithm", "batch", "us", "peer", "peer_us", "ratio"]
+        print(text_table(header, ([row[key] for key in header] for row in rows)))
+
+
+@app.command()
+def doctor(quiet: Quiet = False, json_: Json = False) -> None:
+    """What this installation is made of, and what is missing. Exit code 1 when something needed does not work."""
+    from dataclasses import asdict
+
+    from kinecast.doctor import examine
+
+    findings = examine()
+    ill = [finding for finding in findings if finding.state == "broken"]
+    if json_:
+        _print_json({"healthy": not ill, "findings": [asdict(finding) for finding in findings]})
+    else:
+        shown = ill if quiet else findings
+        print("\n".join(f"{f.state:8}{f.topic:12}{f.text}" for f in shown), end="\n" if shown else "")
+    if ill:
+        raise typer.Exit(1)
+
+
+def _load(kind: type[Structure], source: str) -> Any:
+    chain = re.fullmatch(r"serial(\d+)", source)
+    return kind.serial(int(chain[1])) if chain else kind.load(source)
+
+
+def _load_mechanism(source: str) -> Mechanism:
+    from kinecast.dynamics.mechanism import Mechanism
+
+    mechanism: Mechanism = _load(Mechanism, source)
+    return mechanism
+
+
+def _peak(t: Any, tau: Any) -> tuple[float, float]:
+    """The value furthest from zero, and its time."""
+    at = abs(tau).argmax()
+    return float(tau[at]), float(t[at])
+
+
+def _columns(file: Any) -> dict[str, list[Any]]:
+    """The file's columns for JSON: numbers where every cell is one, else text."""
+    columns: dict[str, list[Any]] = {}
+    for name, cells in zip(file.header, zip(*file.cells, strict=True), strict=True):
+        try:
+            columns[name] = file.numbers(name).tolist()
+        except KinecastError:
+            columns[name] = list(cells)
+    return columns
+
+
+def _print_json(answer: Any) -> None:
+    print(json.dumps(answer, indent=1, ensure_ascii=False, default=list))
+
+
+def _remark(line: str) -> None:
+    print(f"kinecast: {line}", file=sys.stderr)
+
+
+@contextmanager
+def _working(what: str, quiet: bool) -> Iterator[None]:
+    """Say on a terminal's stderr that work is going on."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+def main() -> None:
+    """The console script ``kinecast``."""
+    app(prog_name="kinecast")
