@@ -1,0 +1,1 @@
+"""Digital humans: a scaled skeleton, foot contact, predicted walking and lifting, ergonomics."""
