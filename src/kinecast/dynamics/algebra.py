@@ -1,4 +1,4 @@
-"""Small algebra shared by the formulations: the pose of a joint, cross products, columns of sensitivities.
+"""What the formulations share: the pose of a joint, cross products, columns of sensitivities, walks along the tree.
 
 Everything here returns CasADi SX with structural zeros where a number is zero, so that products with them disappear
 when a recursion is traced. Rotation entries within rounding of 0 or +-1 (the cosine of a right angle, say) become
@@ -17,19 +17,23 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from kinecast.dynamics.surroundings import Expression, constant
+from kinecast.dynamics.surroundings import AppliedLoad, Expression, Surroundings, constant
 from kinecast.mechanism import Joint, Structure
 from kinecast.mechanism.checks import Array
 
 __all__ = [
     "PoseTerms",
+    "children_of",
     "column",
     "constant",
     "coordinate_of",
     "cross",
     "cross_matrix",
+    "is_distal",
     "joint_pose_terms",
     "joint_rotation_translation",
+    "loads_on",
+    "path_to",
     "skew",
 ]
 
@@ -113,6 +117,33 @@ def coordinate_of(structure: Structure) -> tuple[int | None, ...]:
     """For each joint the index of its coordinate in q, None where it has none."""
     count = iter(range(structure.n))
     return tuple(next(count) if joint.moves else None for joint in structure.joints)
+
+
+def children_of(structure: Structure, j: int) -> tuple[int, ...]:
+    """Indices of the joints that hang on joint `j` (-1: on the ground)."""
+    return tuple(i for i, parent in enumerate(structure.parents) if parent == j)
+
+
+def path_to(structure: Structure, j: int) -> tuple[int, ...]:
+    """Indices of the joints from the ground to joint `j`, itself included."""
+    path = []
+    while j >= 0:
+        path.append(j)
+        j = structure.parents[j]
+    return tuple(reversed(path))
+
+
+def loads_on(around: Surroundings, joint: Joint) -> tuple[AppliedLoad, ...]:
+    """The loads that act on the body of `joint`."""
+    return tuple(load for load in around.loads if load.joint == joint.name)
+
+
+def is_distal(structure: Structure, joint: Joint) -> bool:
+    """Whether the body frame is at the far end of the body and the joint in the origin of the frame before.
+
+    So it is for standard DH constants; the load of such a joint is taken there, of any other at the body's own frame.
+    """
+    return joint.dh is not None and structure.convention == "standard"
 
 
 def cross_matrix(x: Array) -> Array:
