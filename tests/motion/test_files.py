@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from kinecast.errors import InputError
-from kinecast.motion.files import parse_motion, read_motion, write_whole
+from kinecast.files import write_whole
+from kinecast.motion.files import parse_motion, read_motion
 
 JOINTS = ("shoulder", "elbow")
 

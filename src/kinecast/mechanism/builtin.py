@@ -1,13 +1,34 @@
-"""Mechanisms that come with kinecast."""
+"""Mechanisms that come with kinecast: one file each in `data/`, with the source of every number; random chains."""
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 import numpy as np
 
-from kinecast.errors import InputError
+from kinecast.errors import InputError, unknown
 from kinecast.mechanism.checks import Array
 from kinecast.mechanism.joints import DH, Joint
 from kinecast.mechanism.model import Point, Structure
+
+_FOLDER = Path(__file__).parent / "data"
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every mechanism that `load` knows."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+
+
+def load(name: str) -> Structure:
+    """The built-in mechanism called `name`, one of `names()`."""
+    from kinecast.mechanism import files
+
+    if name not in names():
+        raise unknown("built-in mechanism", name, names())
+    path = _FOLDER / f"{name}.yaml"
+    return files.parse(path.read_text(encoding="utf-8"), name, checked=True)
 
 
 def serial(n: int, seed: int = 0) -> Structure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, isnan
+from math import inf, isfinite, isnan
 from numbers import Real
 from typing import Any
 
@@ -44,14 +44,14 @@ def finite_number(value: Any, what: str, key: str) -> float:
 
 
 def interval(value: Any, what: str, key: str) -> tuple[float, float] | None:
-    """(lower, upper) of a limit given as None, a number (symmetric) or a pair; an infinite end is no limit."""
+    """(lower, upper) of a limit given as None, a number (symmetric) or a pair; an end None or infinite is no limit."""
     if value is None:
         return None
     if _is_number(value):
         value = (-float(value), float(value))
     try:
-        pair = [float(x) for x in value]
-    except (TypeError, ValueError):
+        pair = [(-inf, inf)[k] if x is None else float(x) for k, x in enumerate(value)]
+    except (TypeError, ValueError, IndexError):
         pair = []
     if len(pair) != 2 or any(isnan(x) for x in pair):
         raise InputError(f"{what}: {key} must be a number, [lower, upper] or null, got {_brief(value)}", key=key)

@@ -39,7 +39,7 @@ def inertia_matrix(value: ArrayLike, what: str) -> Array:
         matrix = finite_array(value, (3, 3), what, "inertia")
         if np.abs(matrix - matrix.T).max() > 1e-12 * np.abs(matrix).max():
             raise InputError(f"{what}: inertia must be symmetric, got {matrix.tolist()}", key="inertia")
-        return matrix
+        return read_only(0.5 * (matrix + matrix.T))  # to the last bit, so that six numbers hold it
     xx, yy, zz, xy, xz, yz = finite_array(value, (6,), what, "inertia").tolist()
     return read_only(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 

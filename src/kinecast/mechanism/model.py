@@ -6,9 +6,9 @@ Plain data, checked when it is made and never changed afterwards. Units: SI, ang
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -18,7 +18,7 @@ from kinecast.errors import InputError, NotSupportedError, unknown
 from kinecast.mechanism.checks import Array, finite_array, name, read_only
 from kinecast.mechanism.geometry import Transform, rot_x, rot_y, rot_z
 from kinecast.mechanism.inertia import flaw, flaw_cannot_matter, spins
-from kinecast.mechanism.joints import DH, Convention, Joint, Limits, Loop, Place, Point
+from kinecast.mechanism.joints import DH, Z_AXIS, Convention, Joint, Limits, Loop, Place, Point
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,10 +57,13 @@ class Structure:
             raise InputError(f"mechanism {self.name!r}: joints must hold at least one that moves", key="joints")
         self._check_names()
         for joint in self.joints:
-            if joint.dh is not None and joint.dh.transforms(self.convention) != (joint.before, joint.after):
+            if joint.dh is not None and not (
+                joint.dh.transforms(self.convention) == (joint.before, joint.after)
+                and np.array_equal(joint.axis, Z_AXIS)
+            ):
                 raise InputError(
-                    f"joint {joint.name!r}: before and after are not those of its {self.convention} DH constants; "
-                    "make it with Joint.from_dh",
+                    f"joint {joint.name!r}: before, axis and after are not those of its {self.convention} "
+                    "DH constants; make it with Joint.from_dh",
                     key="dh",
                 )
         if not self.allow_unphysical:
@@ -68,31 +71,30 @@ class Structure:
 
     def _check_names(self) -> None:
         seen: dict[str, str] = {}
-        places: list[tuple[str, Sequence[Any]]] = [("joint", self.joints), ("point", self.points)]
-        for kind, things in places:
-            for thing in things:
-                if thing.name in seen:
-                    raise InputError(
-                        f"{kind} {thing.name!r}: a {seen[thing.name]} already has this name; names must be unique",
-                        key="name",
-                    )
-                seen[thing.name] = kind
+        named = [("joint", f"joints[{i}].name", joint.name) for i, joint in enumerate(self.joints)]
+        named += [("point", f"points.{point.name}", point.name) for point in self.points]
+        for kind, key, given in named:
+            if given in seen:
+                raise InputError(
+                    f"{kind} {given!r}: a {seen[given]} already has this name; names must be unique", key=key
+                )
+            seen[given] = kind
         loop_names = [loop.name for loop in self.loops]
-        for loop_name in loop_names:
-            if loop_names.count(loop_name) > 1:
-                raise InputError(f"loop {loop_name!r}: names must be unique", key="name")
-        for joint in self.joints:
-            self._known_joint(f"parent of joint {joint.name!r}:", joint.parent)
+        for k, loop_name in enumerate(loop_names):
+            if loop_name in loop_names[:k]:
+                raise InputError(f"loop {loop_name!r}: names must be unique", key=f"loops[{k}].name")
+        for i, joint in enumerate(self.joints):
+            self._known_joint(f"parent of joint {joint.name!r}:", joint.parent, f"joints[{i}].parent")
         for point in self.points:
-            self._known_joint(f"joint of point {point.name!r}:", point.joint)
-        for loop in self.loops:
-            self._known_joint(f"joint of loop {loop.name!r}, end a:", loop.a.joint)
-            self._known_joint(f"joint of loop {loop.name!r}, end b:", loop.b.joint)
+            self._known_joint(f"joint of point {point.name!r}:", point.joint, f"points.{point.name}.joint")
+        for k, loop in enumerate(self.loops):
+            self._known_joint(f"joint of loop {loop.name!r}, end a:", loop.a.joint, f"loops[{k}].a.joint")
+            self._known_joint(f"joint of loop {loop.name!r}, end b:", loop.b.joint, f"loops[{k}].b.joint")
         self.order  # noqa: B018  (refuses cycles)
 
-    def _known_joint(self, kind: str, joint: str | None) -> None:
+    def _known_joint(self, kind: str, joint: str | None, key: str) -> None:
         if joint is not None and joint not in self._index:
-            raise unknown(kind, joint, self._index, key="parent" if kind.startswith("parent") else "joint")
+            raise unknown(kind, joint, self._index, key=key)
 
     # ---------------------------------------------------------------- the tree
 
@@ -122,7 +124,7 @@ class Structure:
                 raise InputError(
                     f"joints {' -> '.join([*names, names[0]])} are each other's parents: a cycle; "
                     "one of them must hang on the ground (parent null) or on another joint",
-                    key="parent",
+                    key=f"joints[{at}].parent",
                 )
             for i in reversed(path):
                 state[i] = "done"
@@ -198,7 +200,7 @@ class Structure:
     def _refuse_unphysical(self) -> None:
         for joint, message, excused in self._flaws:
             if not excused:
-                raise InputError(f"joint {joint!r}: {message}", key="inertia")
+                raise InputError(f"joint {joint!r}: {message}", key=f"joints[{self._index[joint]}].inertia")
 
     def require_open(self, what: str) -> None:
         """Raise when there are closed loops, which `what` cannot handle."""
@@ -243,11 +245,63 @@ class Structure:
             add((loop.name, loop.a.joint, loop.b.joint, loop.kind), loop.a.at, loop.b.at)
         return digest.hexdigest()
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all data are the same, to the last bit."""
+        if not isinstance(other, Structure):
+            return NotImplemented
+        return self.fingerprint() == other.fingerprint() and self._remarks == other._remarks
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+    @property
+    def _remarks(self) -> object:
+        """What is not part of the fingerprint."""
+        limits = [(joint.kind, joint.limits) for joint in self.joints]
+        return self.name, self.notes, self.allow_unphysical, self.convention, limits
+
+    def describe(self) -> str:
+        """A text for people: tables of joints, masses, limits, points and loops, and the notes."""
+        from kinecast.mechanism.describe import describe
+
+        return describe(self)
+
     # ---------------------------------------------------------------- ways in and out
+
+    @classmethod
+    def load(cls, source: str | PathLike[str], *, floating: bool = False, allow_unphysical: bool = False) -> Self:
+        """The built-in mechanism of this name (see `builtin.names()`), or the one in this file (see `read`)."""
+        from kinecast.mechanism import files
+
+        return cls.of(files.load(source, floating=floating, allow_unphysical=allow_unphysical))
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], *, floating: bool = False, allow_unphysical: bool = False) -> Self:
+        """The mechanism in a file: YAML, or URDF, whose root link is the ground or, with `floating`, moves freely.
+
+        `allow_unphysical` accepts inertias that no body has (in YAML the file itself can say so).
+        """
+        from kinecast.mechanism import files
+
+        return cls.of(files.read(path, floating=floating, allow_unphysical=allow_unphysical))
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write a mechanism file (YAML), which appears whole or not at all; reading it gives this mechanism back."""
+        from kinecast.mechanism import files
+
+        files.write(self, path)
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data (mappings, lists, numbers, text), as in a mechanism file."""
+        from kinecast.mechanism import files
+
+        return files.as_data(self)
 
     @classmethod
     def of(cls, structure: Structure) -> Self:
         """The same data as an object of this class."""
+        if type(structure) is cls:
+            return structure
         return cls(**{f.name: getattr(structure, f.name) for f in fields(Structure)})
 
     @classmethod

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from kinecast.errors import InputError, nearest
+from kinecast.files import write_whole
 from kinecast.motion.spline import Array, derivatives
 
 
@@ -176,20 +177,3 @@ def _check_header(header: tuple[str, ...], source: str) -> None:
             raise InputError(f"{source}: column {index + 1} of the header has no name")
         if name in header[:index]:
             raise InputError(f"{source}: column {name} is there twice")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that no reader ever sees a part of it: to a temporary file beside it, then renamed."""
-    try:
-        if path.exists() and not path.is_file():  # a device or a pipe: must not be replaced
-            path.write_text(text, encoding="utf-8", newline="")
-            return
-        target = path.resolve()  # a link stays a link
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            temporary.write_text(text, encoding="utf-8", newline="")
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
