@@ -245,8 +245,26 @@ def read(function: casadi.Function) -> Program:
         outputs=tuple(tuple(sorted(o)) for o in outputs),
         counts=Counts(0, 0, 0, 0),
     )
-    program = _without_dead_code(program)
+    program = _without_dead_code(_with_shared_reciprocals(program))
     return replace(program, counts=count(program))
+
+
+def _with_shared_reciprocals(program: Program) -> Program:
+    """Several divisions by one value become products with its reciprocal (CasADi writes x * (1 / y) as x / y)."""
+    code, args = list(program.code), list(program.args)
+    divisions: dict[int, list[int]] = {}
+    for v, op in enumerate(code):
+        if op == Op.DIV:
+            divisions.setdefault(args[v][1], []).append(v)
+    for denominator, values in divisions.items():
+        if len(values) < 2:
+            continue
+        code += [int(Op.CONST), int(Op.DIV)]
+        args += [(1.0, struct.pack("<d", 1.0)), (2 * len(args), denominator)]
+        reciprocal = 2 * (len(args) - 1)
+        for v in values:
+            code[v], args[v] = int(Op.MUL), (args[v][0], reciprocal)
+    return replace(program, code=tuple(code), args=tuple(args))
 
 
 def _row_major(shape: tuple[int, int]):  # noqa: ANN202  (a local closure)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
+from kinecast.dynamics.algebra import cross
 from kinecast.dynamics.surroundings import Expression, Surroundings, constant
 from kinecast.dynamics.tree import Link, Tree, cos_sin, quarter_turns, turn
 
 X, Z = 0, 2
+Six = tuple[Expression, Expression]  # (angular, linear) acceleration, or (moment, force)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +41,31 @@ class LinkPose:
         return constant((turn(Z, self.link.gamma) @ turn(X, self.link.alpha))[:, 2])
 
     @property
+    def offset(self) -> Expression:
+        """The constant part of the translation that is not along z, in the parent's axes."""
+        return constant(self.link.offset)
+
+    @property
     def translation(self) -> Expression:
         """Of the link's origin, in the parent's axes; constant for a revolute joint."""
         return constant(self.link.offset) + self.z * self.slide
 
-    @property
-    def rotation(self) -> Expression:
-        """(3, 3): columns are the link's axes in the parent's."""
-        return ca.horzcat(*(self.to_parent(constant(axis)) for axis in np.eye(3)))
+    def wrench_to_parent(self, p: Six) -> Six:
+        """A wrench (n, f) about the parent's origin, in its axes."""
+        n, f = p
+        if self.slide.nnz():  # along z, while still in the link's axes: two products
+            n = n + ca.vertcat(-self.slide * f[1], self.slide * f[0], ca.SX(1, 1))
+        n, f = self.to_parent(n), self.to_parent(f)
+        return n + cross(self.offset, f), f
+
+    def acceleration_to_child(self, a: Six) -> Six:
+        """Angular acceleration, and acceleration of the link's origin, when the parent starts to move from rest."""
+        angular, linear = a
+        linear = self.to_child(linear + cross(angular, self.offset))
+        angular = self.to_child(angular)
+        if self.slide.nnz():
+            linear = linear + ca.vertcat(self.slide * angular[1], -self.slide * angular[0], ca.SX(1, 1))
+        return angular, linear
 
 
 def rotated(axis: int, c: Expression, s: Expression, x: Expression) -> Expression:
@@ -97,11 +115,3 @@ def applied_loads(tree: Tree, around: Surroundings) -> dict[int, list[tuple[Expr
             at = constant((body.pose @ np.append(load.at, 1.0))[:3])
             found.setdefault(body.link, []).append((at, load.force, load.moment))
     return found
-
-
-def along(values: Sequence[Expression], n: int) -> Expression:
-    """A column of n numbers from a list of (position, number)."""
-    column = ca.SX(n, 1)
-    for position, value in values:
-        column[position] = value
-    return column

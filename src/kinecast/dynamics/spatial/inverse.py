@@ -74,7 +74,7 @@ def outward(
         parent = ground if link.parent < 0 else motions[link.parent]
         rate = ground_rate if link.parent < 0 else rates[link.parent]
         w, wd = pose.to_child(parent.w), pose.to_child(parent.wd)
-        origin = pose.to_child(parent.a + rate @ pose.translation)
+        origin = pose.to_child(parent.a + rate @ pose.offset)
         if link.kind == "revolute":
             vj, aj = v[link.coordinate], a[link.coordinate]
             wd = wd + ca.vertcat(w[1] * vj, -w[0] * vj, aj)  # e qdd + w x e qd
@@ -83,8 +83,9 @@ def outward(
             vj, aj = v[link.coordinate], a[link.coordinate]
             twice = 2 * vj
             origin = origin + ca.vertcat(w[1] * twice, -w[0] * twice, aj)  # e qdd + 2 w x e qd
-        motions.append(LinkMotion(w, wd, origin))
         rates.append(spin_rate(w, wd))
+        # Places on a revolute joint's axis move with parent and child alike: the child's rate serves for the slide.
+        motions.append(LinkMotion(w, wd, origin + rates[-1][:, 2] * pose.slide))
     return motions
 
 
@@ -119,24 +120,31 @@ def body_wrench(link: Link, motion: LinkMotion) -> tuple[Expression, Expression]
     return n, constant(np.array(link.mass)) * motion.a + E @ s
 
 
-def transmitted_wrenches(
+def body_wrenches(
     tree: Tree, poses: list[LinkPose], motions: list[LinkMotion], around: Surroundings
 ) -> list[tuple[Expression, Expression]]:
-    """(n, f) that each link's parent exerts on it, at the link's origin, in its axes; from the tips inward."""
+    """(n, f) that each link needs by itself for its motion, less the loads that act on it; at its origin, in its axes."""
     wrenches = [body_wrench(link, motion) for link, motion in zip(tree.links, motions, strict=True)]
-    loads = applied_loads(tree, around)
-    for k, applied in loads.items():
+    for k, applied in applied_loads(tree, around).items():
         n, f = wrenches[k]
         for at, force, moment in applied:
             force, moment = (_to_link(tree, poses, k, x) for x in (force, moment))
             n, f = n - moment - cross(at, force), f - force
         wrenches[k] = n, f
+    return wrenches
+
+
+def transmitted_wrenches(
+    tree: Tree, poses: list[LinkPose], motions: list[LinkMotion], around: Surroundings
+) -> list[tuple[Expression, Expression]]:
+    """(n, f) that each link's parent exerts on it, at the link's origin, in its axes; from the tips inward."""
+    wrenches = body_wrenches(tree, poses, motions, around)
     for k in reversed(range(len(tree.links))):
         parent = tree.links[k].parent
         if parent >= 0:
-            n, f = (poses[k].to_parent(x) for x in wrenches[k])
+            n, f = poses[k].wrench_to_parent(wrenches[k])
             n_parent, f_parent = wrenches[parent]
-            wrenches[parent] = n_parent + n + cross(poses[k].translation, f), f_parent + f
+            wrenches[parent] = n_parent + n, f_parent + f
     return wrenches
 
 
