@@ -1,0 +1,92 @@
+"""What a walk is asked to be: speed, step, phases, weights, limits. Every number here is an input, not a prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+
+from kinecast.human.tables import rows
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Timing of one step as fractions of its duration (right heel strike at 0, left heel strike at 1)."""
+
+    ball_off: float = 0.10  # the trailing (left) ball leaves the ground
+    foot_flat: float = 0.15  # the leading (right) ball is down
+    double_support: float = 0.20  # the trailing toe leaves the ground
+    knee: float = 0.45  # the swinging knee is bent most
+    heel_off: float = 0.62  # the standing heel leaves the ground
+    clear: tuple[float, float] = (0.30, 0.95)  # the swinging foot must clear the ground
+
+
+@dataclass(frozen=True)
+class WalkTask:
+    """One step. Lengths in m, speeds in m/s, angles in degrees where they are for people, forces in body weights."""
+
+    speed: float
+    step_length: float
+    step_width: float = 0.10
+    incline: float = 0.0  # degrees, uphill positive
+    phases: Phases = field(default_factory=Phases)
+    control_points: int = 6
+    periodic_acceleration: bool = False
+    instants: int = 21
+    # objective
+    effort: float = 10.0
+    acceleration: float = 1e-6
+    jerk: float = 0.0
+    push_smoothness: float = 1e-8
+    start_smoothness: float = 1e-3
+    emphasis: tuple[tuple[str, float], ...] = (("shoulder", 4.0), ("elbow", 4.0), ("clavicle", 4.0), ("wrist", 4.0), ("neck", 4.0))
+    # contact
+    contact_slip: float = 0.004
+    contact_height: float = 0.002
+    foot_tilt: float = 0.06  # rad, of the standing foot
+    swing_tilt: float = 0.10
+    clearance: float = 0.012
+    touchdown_speed: float = 0.1
+    friction: float = 0.5
+    least_force: float = 0.2
+    lead_point: float = 0.25  # of heel to ball
+    trail_point: float = 0.30  # of ball to toe
+    ball_back: float = 0.01  # of stature: how far behind the ball the pressure may be after heel-off
+    share_band: float = 0.2
+    share_end: float = 0.97
+    push: float = 0.3
+    toe_stiffness: float = 25.0
+    toe_damping: float = 2.0
+    # posture
+    knee: tuple[float, float] = (55.0, 65.0)
+    trunk_list: tuple[float, float] = (-2.5, 2.5)
+    trunk_tilt: tuple[float, float] = (-2.0, 8.0)
+    pelvis_list_early: float = 0.0
+    hand_clearance: float = 0.069  # of stature
+    arm_leg: float = 0.004
+    limits: tuple[tuple[str, float, float], ...] = ()  # degrees, in place of the table's
+
+    def limits_of(self, coordinate: str) -> tuple[float, float] | None:
+        """Limits while walking [rad] of a coordinate, None where only the joint's own limits hold."""
+        for name, low, high in (*self.limits, *_table()):
+            if name == coordinate or name == _both_sides(coordinate):
+                return float(np.deg2rad(low)), float(np.deg2rad(high))
+        return None
+
+    def emphasis_of(self, coordinate: str) -> float:
+        """Weight of a joint's effort."""
+        joint = coordinate.split(".")[0]
+        for name, weight in self.emphasis:
+            if joint.startswith(name):
+                return weight
+        return 1.0
+
+
+@cache
+def _table() -> tuple[tuple[str, float, float], ...]:
+    return tuple((row["name"], float(row["lower_deg"]), float(row["upper_deg"])) for row in rows("walking_limits"))
+
+
+def _both_sides(coordinate: str) -> str:
+    return coordinate.replace("_r.", ".").replace("_l.", ".")
