@@ -6,8 +6,8 @@ as it does with no acceleration of the joints::
     inward    u = tau - p[axis],  p <- p + K u                      then p is handed to the parent
     outward   a' = the parent's extra acceleration,  qdd = u / D - K . a',  a = a' + axis qdd
 
-The inverse mass matrix is the same with p = 0 and one column a joint, of which only the lower half is computed; then
-sensitivities of forward dynamics follow from those of inverse dynamics at the same acceleration::
+The inverse mass matrix is the same with p = 0 and one column a joint, of which only one half is computed. The
+sensitivities of forward dynamics follow from those of inverse dynamics at the acceleration found::
 
     d qdd/d tau = M^-1,    d qdd/dq = -M^-1 d tau/dq,    d qdd/dv = -M^-1 d tau/dv
 
@@ -21,8 +21,10 @@ from __future__ import annotations
 import casadi as ca
 
 from kinecast.dynamics.spatial.articulated import Hinge, hinges
+from kinecast.dynamics.spatial.branches import BranchSystem, columns
 from kinecast.dynamics.spatial.frames import Six, link_poses
-from kinecast.dynamics.spatial.inverse import body_wrenches, outward
+from kinecast.dynamics.spatial.inertia import mass_matrix
+from kinecast.dynamics.spatial.inverse import body_wrenches, inverse_dynamics, outward
 from kinecast.dynamics.spatial.sensitivities import inverse_dynamics_sensitivities
 from kinecast.dynamics.surroundings import Expression, Surroundings
 from kinecast.dynamics.tree import Tree
@@ -97,11 +99,22 @@ def inverse_mass_matrix(tree: Tree, q: Expression) -> Expression:
 def forward_dynamics_sensitivities(
     tree: Tree, q: Expression, v: Expression, tau: Expression, around: Surroundings
 ) -> tuple[Expression, Expression, Expression, Expression]:
-    """(qdd (n, 1), d qdd/dq, d qdd/dv, d qdd/d tau (n, n))."""
-    qdd = forward_dynamics(tree, q, v, tau, around)
+    """(qdd (n, 1), d qdd/dq, d qdd/dv, d qdd/d tau (n, n)).
+
+    The mass matrix is a by-product of the sensitivities of inverse dynamics: solving with it by branches is cheapest here.
+    """
+    n = tree.n
+    system = BranchSystem(tree, mass_matrix(tree, q))
+    bias = inverse_dynamics(tree, q, v, ca.SX(n, 1), around)
+    found = system.solve({k: tau[k] - bias[k] for k in range(n)})
+    qdd = ca.vertcat(*(found[k] for k in range(n)))
     _, dq, dv, _ = inverse_dynamics_sensitivities(tree, q, v, qdd, around)
-    inverse = inverse_mass_matrix(tree, q)
-    return qdd, -(inverse @ dq), -(inverse @ dv), inverse
+    solved = [ca.SX(n, n), ca.SX(n, n)]
+    for result, matrix in zip(solved, (dq, dv), strict=True):
+        for c, column in enumerate(columns(ca.sparsify(matrix))):
+            for k, value in system.solve(column).items():
+                result[k, c] = -value
+    return qdd, *solved, system.inverse()
 
 
 def _component(p: Six, joint: Hinge) -> Expression:
