@@ -31,6 +31,8 @@ Spin = Array | None | Literal["many"]
 # Relative to the largest moment. CAD files round to 6 digits or so; real mistakes in files are of order 0.1 and more.
 _ROUNDING = 1e-6
 _PARALLEL = 1e-9
+# kg m2: less than a milligram a tenth of a millimetre away. Some files have rounding noise, 1e-35, in place of zeros.
+_NOTHING = 1e-14
 
 
 def inertia_matrix(value: ArrayLike, what: str) -> Array:
@@ -46,7 +48,7 @@ def inertia_matrix(value: ArrayLike, what: str) -> Array:
 
 def flaw(inertia: Array) -> tuple[str, bool] | None:
     """What makes this inertia impossible and whether the planar exception can excuse it; None for a sound one."""
-    if not inertia.any():
+    if np.abs(inertia).max() < _NOTHING:
         return None
     low, middle, high = np.linalg.eigvalsh(inertia).tolist()
     moments = f"{low:.6g}, {middle:.6g}, {high:.6g} kg m2"

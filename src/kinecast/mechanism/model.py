@@ -200,7 +200,10 @@ class Structure:
     def _refuse_unphysical(self) -> None:
         for joint, message, excused in self._flaws:
             if not excused:
-                raise InputError(f"joint {joint!r}: {message}", key=f"joints[{self._index[joint]}].inertia")
+                raise InputError(
+                    f"joint {joint!r}: {message}; allow_unphysical accepts it",
+                    key=f"joints[{self._index[joint]}].inertia",
+                )
 
     def require_open(self, what: str) -> None:
         """Raise when there are closed loops, which `what` cannot handle."""
