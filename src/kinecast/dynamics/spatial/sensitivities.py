@@ -47,7 +47,7 @@ def inverse_dynamics_sensitivities(
     poses = link_poses(tree, q)
     motion = reference_motion(tree, poses, v, a, around, reference_link(tree))
     subtree = composites(tree, motion, around)
-    place, speed = _places(tree, motion)
+    place, speed = origins(tree, motion)
     tau, dq, dv, da = zeros(tree.n), zeros(tree.n, tree.n), zeros(tree.n, tree.n), zeros(tree.n, tree.n)
     joints = [joint_change(link, motion, k) for k, link in enumerate(tree.links)]
     felt = [_felt(joints[k], place[k], speed[k]) for k in range(len(tree.links))]
@@ -107,9 +107,9 @@ def joint_change(link: Link, motion: ReferenceMotion, k: int) -> JointChange:
 
 def response(joint: JointChange, body: Composite) -> list[tuple[Expression, Expression]]:
     """Columns: change of the subtree's wrench (n; f), about the joint's origin, with the joint's q, v and a."""
-    e, s, k, b, c = joint.e, joint.s, joint.k, joint.b, joint.c
+    e, k, c = joint.e, joint.k, joint.c
     if joint.turns:
-        turned, moved = answer(joint, body)
+        turned, moved = answer(body, joint.s, k, joint.b)
         u1 = turned + cross(e, body.n) + ca.trace(body.L) * e - body.L @ e, moved + cross(e, body.f)
         u2 = body.J @ c + body.C @ e, cross(c, body.h) + cross(e, body.p2)
         u3 = body.J @ e, cross(e, body.h)
@@ -120,9 +120,8 @@ def response(joint: JointChange, body: Composite) -> list[tuple[Expression, Expr
     return [u1, u2, u3]
 
 
-def answer(joint: JointChange, body: Composite) -> tuple[Expression, Expression]:
-    """Wrench that a revolute joint's subtree asks for when the motion of its parent changes by (s, k, b)."""
-    s, k, b = joint.s, joint.k, joint.b
+def answer(body: Composite, s: Expression, k: Expression, b: Expression) -> tuple[Expression, Expression]:
+    """Wrench that a subtree asks for when its surroundings turn faster by s, and accelerate more by k (angular) and b."""
     return body.J @ k + body.C @ s + cross(body.h, b), cross(k, body.h) + cross(s, body.p2) + body.mass * b
 
 
@@ -161,7 +160,7 @@ def _felt(joint: JointChange, r: Expression, u: Expression) -> _Felt:
     return _Felt(joint.e, cross(r, joint.e), joint.e, joint.s, joint.k, k_moment, joint.c, c_moment)
 
 
-def _places(tree: Tree, motion: ReferenceMotion) -> tuple[list[Expression], list[Expression]]:
+def origins(tree: Tree, motion: ReferenceMotion) -> tuple[list[Expression], list[Expression]]:
     """Of every link, the place of its origin and its velocity, both relative to those of the reference link."""
     reference = reference_link(tree)
     place: dict[int, Expression] = {reference: zeros(3)}

@@ -1,0 +1,111 @@
+"""The default formulation against a plain reference and CasADi's differentiation of it, over every kind of mechanism."""
+
+from itertools import product
+
+import casadi as ca
+import numpy as np
+import pytest
+from random_mechanisms import random_state, random_structure, random_surroundings
+from reference_dynamics import torques_and_loads
+
+from kinecast.dynamics.spatial import forward, inertia, inverse, loads, sensitivities
+from kinecast.dynamics.surroundings import at_rest
+from kinecast.dynamics.tree import build, regrouped
+
+# Both sides are exact but for rounding, which conditioning of random mechanisms amplifies by a few hundred.
+AGREES = 1e-10
+
+SLIDING = {"revolute": 0.0, "prismatic": 1.0, "mixed": 0.4}
+SHAPES = {
+    "chain": {},
+    "tree": {"tree": True},
+    "massless": {"tree": True, "massless": 0.5},
+    "standard": {"given_by": "standard", "right_angles": 0.5, "fixed": 2},
+    "modified": {"given_by": "modified", "tree": True, "fixed": 1},
+    "anyhow": {"given_by": "mixed", "tree": True, "fixed": 3, "shuffled": True, "right_angles": 0.3},
+}
+ACTING = {
+    "nothing": {},
+    "loads": {"loads": 3},
+    "base": {"moving_base": True},
+    "everything": {"loads": 3, "moving_base": True, "actuators": True},
+}
+CASES = [pytest.param(*case, id="-".join(case)) for case in product(SLIDING, SHAPES, ACTING)]
+
+
+class Setting:
+    """A random mechanism, its surroundings, a state as numbers and as symbols."""
+
+    def __init__(self, joints, shape, acting):
+        rng = np.random.default_rng([ord(c) for c in joints + shape + acting])
+        options = dict(ACTING[acting])
+        actuators = options.pop("actuators", False)
+        n = 1 if shape == "chain" and acting == "loads" else 7
+        self.structure = random_structure(rng, n, sliding=SLIDING[joints], actuators=actuators, **SHAPES[shape])
+        self.around = random_surroundings(rng, self.structure, **options)
+        self.tree = build(self.structure)
+        self.fast_tree = self.tree if self.around.base_turns else regrouped(self.tree)
+        self.symbols = [ca.SX.sym(x, self.structure.n) for x in "qva"]
+        self.state = random_state(rng, self.structure)
+
+    def numbers(self, *expressions):
+        function = ca.Function("f", self.symbols, [ca.densify(e) for e in expressions])
+        return [np.array(x) for x in function.call([ca.DM(x) for x in self.state])]
+
+
+def assert_agree(ours, reference):
+    for x, y in zip(ours, reference, strict=True):
+        assert x.shape == y.shape
+        assert np.abs(x - y).max() <= AGREES * max(1.0, np.abs(y).max())
+
+
+@pytest.mark.parametrize(("joints", "shape", "acting"), CASES)
+def test_inverse_dynamics_and_its_sensitivities(joints, shape, acting):
+    s = Setting(joints, shape, acting)
+    tau, _ = torques_and_loads(s.structure, *s.symbols, s.around)
+    reference = s.numbers(tau, *(ca.jacobian(tau, x) for x in s.symbols))
+    ours = s.numbers(*sensitivities.inverse_dynamics_sensitivities(s.fast_tree, *s.symbols, s.around))
+    assert_agree(ours, reference)
+    for tree in (s.tree, s.fast_tree, build(s.structure, keep_fixed=True)):
+        assert_agree(s.numbers(inverse.inverse_dynamics(tree, *s.symbols, s.around)), reference[:1])
+
+
+@pytest.mark.parametrize(("joints", "shape", "acting"), CASES)
+def test_joint_loads_and_their_sensitivities(joints, shape, acting):
+    s = Setting(joints, shape, acting)
+    _, load = torques_and_loads(s.structure, *s.symbols, s.around)
+    tree = build(s.structure, keep_fixed=True)
+    reference = s.numbers(load, *(ca.jacobian(load, x) for x in s.symbols))
+    assert_agree(s.numbers(loads.joint_loads(tree, *s.symbols, s.around)), reference[:1])
+    assert_agree(s.numbers(*loads.joint_loads_sensitivities(tree, *s.symbols, s.around)), reference)
+    world = loads.joint_loads(tree, *s.symbols, s.around, world=True)
+    reference = s.numbers(world, *(ca.jacobian(world, x) for x in s.symbols))
+    assert_agree(s.numbers(*loads.joint_loads_sensitivities(tree, *s.symbols, s.around, world=True)), reference)
+
+
+@pytest.mark.parametrize(("joints", "shape", "acting"), [c for c in CASES if "massless" not in c.id])
+def test_forward_dynamics_and_its_sensitivities(joints, shape, acting):
+    s = Setting(joints, shape, acting)
+    q, v, tau = s.symbols
+    needed, _ = torques_and_loads(s.structure, q, v, ca.SX.sym("a", s.structure.n), s.around)
+    a = forward.forward_dynamics(s.fast_tree, q, v, tau, s.around)
+    back, _ = torques_and_loads(s.structure, q, v, a, s.around)
+    assert needed.shape == a.shape
+    assert_agree(s.numbers(back), [s.state[2].reshape(-1, 1)])
+    reference = s.numbers(a, *(ca.jacobian(a, x) for x in s.symbols))
+    ours = s.numbers(*forward.forward_dynamics_sensitivities(s.fast_tree, q, v, tau, s.around))
+    assert_agree(ours, reference)
+
+
+@pytest.mark.parametrize(("joints", "shape"), [*product(SLIDING, [shape for shape in SHAPES if shape != "massless"])])
+def test_matrices(joints, shape):
+    s = Setting(joints, shape, "everything")
+    q, v, a = s.symbols
+    tau, _ = torques_and_loads(s.structure, q, v, a, at_rest(s.structure))
+    M, C = inertia.mass_matrix(s.fast_tree, q), inertia.coriolis_matrix(s.fast_tree, q, v)
+    inverse_M = forward.inverse_mass_matrix(s.fast_tree, q)
+    assert_agree(s.numbers(M, C), s.numbers(ca.jacobian(tau, a), ca.jacobian(tau, v) / 2))
+    identity = np.eye(s.structure.n)
+    assert_agree(s.numbers(M @ inverse_M), [identity])
+    rate = ca.jtimes(M.reshape((-1, 1)), q, v).reshape(M.shape) - 2 * C
+    assert_agree(s.numbers(rate + rate.T), [0 * identity])
