@@ -32,7 +32,7 @@ def uniform_knots(segments: int, duration: float, degree: int = 3) -> Array:
 
 
 def clamped_knots(breaks: ArrayLike, multiplicity: Sequence[int] | None = None, degree: int = 3) -> Array:
-    """The knots whose distinct values are `breaks` [s]: the ends degree + 1 times, inner ones `multiplicity` times (1)."""
+    """The knots whose distinct values are `breaks` [s]: the ends degree + 1 times, inner ones `multiplicity` times."""
     times = np.asarray(breaks, dtype=float)
     if times.ndim != 1 or len(times) < 2 or not np.all(np.diff(times) > 0.0):
         raise InputError(f"the breaks of a spline must increase, got {times.tolist()}", key="breaks")

@@ -1,0 +1,413 @@
+"""IPOPT (interior point) and Uno (sequential quadratic programming) behind one interface, both through CasADi.
+
+CasADi asks the program for derivatives by name; each is a buffer-to-buffer callback on the program's own arrays.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import casadi as ca
+import numpy as np
+
+from kinecast.motion.basis import Array
+from kinecast.predict.mesh import Indices
+from kinecast.predict.program import Program
+
+Status = Literal["optimal", "acceptable", "infeasible", "iteration_limit", "time_limit", "interrupted", "failed"]
+STATUSES: tuple[Status, ...] = (
+    "optimal",
+    "acceptable",
+    "infeasible",
+    "iteration_limit",
+    "time_limit",
+    "interrupted",
+    "failed",
+)
+Report = Callable[[int, float, float], None]  # iteration, objective, largest violation of a scaled row
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to solve."""
+
+    name: Literal["ipopt", "uno"] = "ipopt"
+    tolerance: float = 1e-6
+    max_iterations: int = 3000
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What came out: `history` has (objective, largest violation of a scaled row) of each iteration."""
+
+    x: Array
+    multipliers: Array
+    status: Status
+    solver_says: str
+    iterations: int
+    history: list[tuple[float, float]]
+    seconds: float
+    seconds_functions: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """Those entries of a pattern that lie in rows and columns of free variables, and what they are multiplied with."""
+
+    rows: Indices
+    columns: Indices
+    chosen: Indices
+    scale: Array
+    width: int
+
+    def sparsity(self, height: int) -> Any:
+        """CasADi's form of it; columns are the free variables."""
+        starts = np.searchsorted(self.columns, np.arange(self.width + 1))
+        return ca.Sparsity(height, self.width, starts.tolist(), self.rows.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """A program in scaled variables, of which the fixed ones are left out, and scaled rows."""
+
+    program: Program
+    start: Array  # of all variables, unscaled: the fixed ones keep these values
+
+    @cached_property
+    def free(self) -> Indices:
+        """The variables that are not fixed."""
+        return np.flatnonzero(self.program.x_lower < self.program.x_upper)
+
+    @cached_property
+    def row_factor(self) -> Array:
+        """What rows are multiplied with."""
+        return 1.0 / self.program.rows_as_seen(self.program.row_scale)
+
+    @cached_property
+    def scale(self) -> Array:
+        """Of the free variables."""
+        return np.asarray(self.program.x_scale[self.free])
+
+    @cached_property
+    def _number(self) -> Indices:
+        number = np.full(self.program.n_x, -1)
+        number[self.free] = np.arange(len(self.free))
+        return number
+
+    @cached_property
+    def jacobian(self) -> _Entries:
+        """Of the rows."""
+        pattern, scale = self.program.jacobian_pattern, self.program.x_scale
+        chosen = np.flatnonzero(self._number[pattern.columns] >= 0)
+        rows, columns = pattern.rows[chosen], pattern.columns[chosen]
+        factor = self.row_factor[rows] * scale[columns]
+        return _Entries(rows, self._number[columns], chosen, factor, len(self.free))
+
+    @cached_property
+    def hessian(self) -> _Entries:
+        """Of the Lagrangian, upper triangle."""
+        pattern, scale = self.program.hessian_pattern, self.program.x_scale
+        chosen = np.flatnonzero((self._number[pattern.columns] >= 0) & (self._number[pattern.rows] >= 0))
+        rows, columns = pattern.rows[chosen], pattern.columns[chosen]
+        return _Entries(
+            self._number[rows], self._number[columns], chosen, scale[rows] * scale[columns], len(self.free)
+        )
+
+    def whole(self, x: Array) -> Array:
+        """All variables, unscaled, from the free ones."""
+        full = self.start.copy()
+        full[self.free] = x * self.scale
+        return full
+
+    def answer(self, name: str, x: Array, given: dict[str, Any]) -> Any:
+        """What CasADi calls `name`, at all variables x."""
+        p = self.program
+        if name == "f":
+            return p.f(x) / p.f_scale
+        if name == "g":
+            return p.g(x) * self.row_factor
+        if name == "grad:f:x":
+            return p.gradient(x)[self.free] * self.scale / p.f_scale
+        if name == "jac:g:x":
+            return p.jacobian(x)[self.jacobian.chosen] * self.jacobian.scale
+        share = _or_zero(given["lam:f"], 1)[0] / p.f_scale
+        multipliers = _or_zero(given["lam:g"], p.n_rows) * self.row_factor
+        if name == "triu:hess:gamma:x:x":
+            return p.lagrangian_hessian(x, share, multipliers)[self.hessian.chosen] * self.hessian.scale
+        pattern = p.jacobian_pattern
+        by_rows = np.bincount(pattern.columns, p.jacobian(x) * multipliers[pattern.rows], p.n_x)
+        return (share * p.gradient(x) + by_rows)[self.free] * self.scale
+
+
+@dataclass
+class _Watch:
+    """Why to stop before the solver would, the history, and the best point so far."""
+
+    deadline: float
+    report: Report | None
+    history: list[tuple[float, float]] = field(default_factory=list)
+    best: tuple[float, float, Array] | None = None
+    stop: Literal["", "interrupted", "time_limit"] = ""
+    functions: float = 0.0
+
+
+class _Callback(ca.Callback):  # type: ignore[misc]
+    """A function from buffers to buffers; the dense vectors and patterns it takes and gives are named."""
+
+    def __init__(
+        self, name: str, inputs: dict[str, Any], outputs: dict[str, Any], run: Callable[[list[Any], list[Any]], None]
+    ) -> None:
+        ca.Callback.__init__(self)
+        self._inputs, self._outputs, self._run = list(inputs.items()), list(outputs.items()), run
+        self.construct(name, {})
+
+    def get_n_in(self) -> int:
+        return len(self._inputs)
+
+    def get_n_out(self) -> int:
+        return len(self._outputs)
+
+    def get_name_in(self, i: int) -> str:
+        return str(self._inputs[i][0]).replace(":", "_")
+
+    def get_name_out(self, i: int) -> str:
+        return str(self._outputs[i][0]).replace(":", "_")
+
+    def get_sparsity_in(self, i: int) -> Any:
+        return self._inputs[i][1]
+
+    def get_sparsity_out(self, i: int) -> Any:
+        return self._outputs[i][1]
+
+    def has_eval_buffer(self) -> bool:
+        return True
+
+    def eval_buffer(self, arguments: Any, results: Any) -> int:
+        views = [[None if b is None else np.frombuffer(b, dtype=float) for b in side] for side in (arguments, results)]
+        self._run(*views)
+        return 0
+
+
+class _Oracle(_Callback):
+    """The program as CasADi sees it: scaled, without the variables that are fixed. `get_factory` hands out derivatives."""
+
+    def __init__(self, view: _View, watch: _Watch) -> None:
+        self._view, self._watch, self._made = view, watch, []  # type: ignore[var-annotated]
+        p = view.program
+        dense = ca.Sparsity.dense
+        n_x, nothing = len(view.free), dense(0, 1)
+        self._shapes = {
+            "x": dense(n_x, 1),
+            "p": nothing,
+            "lam:f": dense(1, 1),
+            "lam:g": dense(p.n_rows, 1),
+            "f": dense(1, 1),
+            "g": dense(p.n_rows, 1),
+            "grad:f:x": dense(n_x, 1),
+            "jac:g:x": view.jacobian.sparsity(p.n_rows),
+            "grad:gamma:x": dense(n_x, 1),
+            "grad:gamma:p": nothing,
+        }
+        if p.hessian != "bfgs":
+            self._shapes["triu:hess:gamma:x:x"] = view.hessian.sparsity(n_x)
+        inputs = {name: self._shapes[name] for name in ("x", "p")}
+        outputs = {name: self._shapes[name] for name in ("f", "g")}
+        super().__init__("nlp", inputs, outputs, self._runner(list(inputs), list(outputs)))
+
+    def get_factory(self, name: str, inputs: Any, outputs: Any, _aux: Any, _options: Any) -> Any:
+        inputs, outputs = list(inputs), list(outputs)
+        made = _Derivative(
+            self,
+            name,
+            {key: self._shapes[key] for key in inputs},
+            {key: self._shapes[key] for key in outputs},
+            self._runner(inputs, outputs),
+        )
+        self._made.append(made)
+        return made
+
+    def _runner(self, inputs: list[str], outputs: list[str]) -> Callable[[list[Any], list[Any]], None]:
+        def run(arguments: list[Any], results: list[Any]) -> None:
+            start = time.perf_counter()
+            given = dict(zip(inputs, arguments, strict=True))
+            x = self._view.whole(given["x"])
+            for name, result in zip(outputs, results, strict=True):
+                if result is not None and len(result):
+                    result[:] = self._view.answer(name, x, given)
+            self._watch.functions += time.perf_counter() - start
+
+        return run
+
+    def hessian_times(self, arguments: list[Any], results: list[Any]) -> None:
+        """Hessian of the Lagrangian times a direction: (x, p, lam_f, lam_g, gradient, dx, dp, dlam_f, dlam_g)."""
+        if results[0] is None or arguments[5] is None:
+            return
+        start = time.perf_counter()
+        given = {"lam:f": arguments[2], "lam:g": arguments[3]}
+        entries = self._view.answer("triu:hess:gamma:x:x", self._view.whole(arguments[0]), given)
+        hessian, size = self._view.hessian, len(self._view.free)
+        product = np.bincount(hessian.rows, entries * arguments[5][hessian.columns], size)
+        off = hessian.rows != hessian.columns
+        product += np.bincount(hessian.columns[off], entries[off] * arguments[5][hessian.rows[off]], size)
+        results[0][:] = product
+        self._watch.functions += time.perf_counter() - start
+
+
+class _Derivative(_Callback):
+    """A derivative of the oracle. That of the Lagrangian has itself one: Uno wants Hessian-vector products."""
+
+    def __init__(self, oracle: _Oracle, name: str, inputs: Any, outputs: Any, run: Any) -> None:
+        self._oracle, self._kept = oracle, []  # type: ignore[var-annotated]
+        super().__init__(name, inputs, outputs, run)
+
+    def has_forward(self, n: int) -> bool:
+        return n == 1 and self.name() == "nlp_grad_l"
+
+    def get_forward(self, _n: int, name: str, inputs: Any, outputs: Any, _options: Any) -> Any:
+        own = [*(s for _, s in self._inputs), *(s for _, s in self._outputs), *(s for _, s in self._inputs)]
+        shapes = dict(zip(inputs, own, strict=True))
+        results = {key: shape for key, (_, shape) in zip(outputs, self._outputs, strict=True)}
+        made = _Callback(name, shapes, results, self._oracle.hessian_times)
+        self._kept.append(made)
+        return made
+
+
+def _or_zero(values: Any, count: int) -> Any:
+    return np.zeros(count) if values is None else values
+
+
+def solve(program: Program, x0: Array, settings: Settings, report: Report | None = None) -> Solution:
+    """Solve from x0. Ctrl-C and the time limit stop at the next iteration and return the best point so far."""
+    start = time.perf_counter()
+    deadline = np.inf if settings.time_limit is None else start + settings.time_limit
+    watch = _Watch(deadline, report)
+    fixed = program.x_lower >= program.x_upper
+    view = _View(program, np.where(fixed, program.x_lower, x0))
+    oracle = _Oracle(view, watch)
+    watcher = _Callback("watcher", *_watcher_shapes(view), _watcher(view, watch))
+    options: dict[str, Any] = {"print_time": False, "iteration_callback": watcher, "calc_lam_p": False}
+    options |= _OPTIONS[settings.name](program, settings)
+    solver = ca.nlpsol("solver", settings.name, oracle, options)
+    low, high = program.row_bounds()
+    with _interruptible(watch):
+        found = solver(
+            x0=x0[view.free] / view.scale,
+            lbx=program.x_lower[view.free] / view.scale,
+            ubx=program.x_upper[view.free] / view.scale,
+            lbg=low * view.row_factor,
+            ubg=high * view.row_factor,
+        )
+    stats = solver.stats()
+    status = watch.stop or _STATUS[settings.name](stats)
+    x = view.whole(np.array(found["x"]).ravel())
+    if watch.stop and watch.best is not None:
+        x = watch.best[2]
+    multipliers = np.array(found["lam_g"]).ravel() * view.row_factor * program.f_scale
+    iterations = int(stats.get("iter_count", len(watch.history)))
+    says = str(stats.get("return_status", ""))
+    seconds = time.perf_counter() - start
+    return Solution(x, multipliers, status, says, iterations, watch.history, seconds, watch.functions)
+
+
+def _watcher_shapes(view: _View) -> tuple[dict[str, Any], dict[str, Any]]:
+    dense, n_x, n_rows = ca.Sparsity.dense, len(view.free), view.program.n_rows
+    sizes = {"x": n_x, "f": 1, "g": n_rows, "lam_x": n_x, "lam_g": n_rows, "lam_p": 0}
+    return {name: dense(size, 1) for name, size in sizes.items()}, {"stop": dense(1, 1)}
+
+
+def _watcher(view: _View, watch: _Watch) -> Callable[[list[Any], list[Any]], None]:
+    program = view.program
+    low, high = program.row_bounds()
+
+    def run(arguments: list[Any], results: list[Any]) -> None:
+        x = view.whole(arguments[0])  # Uno tells no more than x; the program remembers the rest
+        g, objective = program.g(x), program.f(x)
+        violation = float((np.maximum(np.maximum(low - g, g - high), 0.0) * view.row_factor).max(initial=0.0))
+        watch.history.append((objective, violation))
+        # The best point so far: the least violated one; among those that are as good as feasible the cheapest.
+        rank = max(violation, 1e-6)
+        if watch.best is None or (rank, objective) < watch.best[:2]:
+            watch.best = rank, objective, x
+        if watch.report is not None:
+            watch.report(len(watch.history) - 1, objective, violation)
+        if not watch.stop and time.perf_counter() > watch.deadline:
+            watch.stop = "time_limit"
+        results[0][0] = 1.0 if watch.stop else 0.0
+
+    return run
+
+
+@contextmanager
+def _interruptible(watch: _Watch) -> Iterator[None]:
+    """The first Ctrl-C asks the solver to stop, the second is the usual exception."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        watch.stop = "interrupted"
+        signal.signal(signal.SIGINT, usual)
+
+    usual = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _ipopt_options(program: Program, settings: Settings) -> dict[str, Any]:
+    ipopt: dict[str, Any] = {
+        "tol": settings.tolerance,
+        "constr_viol_tol": min(settings.tolerance, 1e-8),
+        "acceptable_tol": 100.0 * settings.tolerance,
+        "max_iter": settings.max_iterations,
+        "print_level": 0,
+        "sb": "yes",
+        "nlp_scaling_method": "none",  # the program is scaled
+        "bound_relax_factor": 1e-10,
+        "honor_original_bounds": "yes",
+    }
+    if program.hessian == "bfgs":
+        ipopt["hessian_approximation"] = "limited-memory"
+    return {"ipopt": ipopt, "clip_inactive_lam": True}
+
+
+def _uno_options(program: Program, settings: Settings) -> dict[str, Any]:
+    uno: dict[str, Any] = {
+        "preset": "filtersqp",
+        "logger": "SILENT",
+        "primal_tolerance": settings.tolerance,
+        "dual_tolerance": settings.tolerance,
+        "max_iterations": settings.max_iterations,
+    }
+    return {"uno": uno}
+
+
+def _ipopt_status(stats: dict[str, Any]) -> Status:
+    known: dict[str, Status] = {
+        "Solve_Succeeded": "optimal",
+        "Feasible_Point_Found": "optimal",
+        "Solved_To_Acceptable_Level": "acceptable",
+        "Infeasible_Problem_Detected": "infeasible",
+        "Maximum_Iterations_Exceeded": "iteration_limit",
+        "Maximum_CpuTime_Exceeded": "time_limit",
+        "Maximum_WallTime_Exceeded": "time_limit",
+        "User_Requested_Stop": "interrupted",
+    }
+    return known.get(stats["return_status"], "failed")
+
+
+def _uno_status(stats: dict[str, Any]) -> Status:
+    return "optimal" if stats.get("success") else "failed"
+
+
+_OPTIONS = {"ipopt": _ipopt_options, "uno": _uno_options}
+_STATUS = {"ipopt": _ipopt_status, "uno": _uno_status}
