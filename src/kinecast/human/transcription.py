@@ -23,6 +23,7 @@ class Variables:
     """How control points follow from the variables: P = own F + mirrored S F + constant."""
 
     knots: Array
+    degree: int
     own: Array  # (control points, free points)
     mirrored: Array  # (control points, free points)
     constant: Array  # (control points, n)
@@ -47,7 +48,7 @@ class Variables:
     def spline(self, x: Array) -> BSpline:
         """The motion that belongs to the variables."""
         points = x[: self.free * self.n].reshape(self.free, self.n)
-        return BSpline(self.knots, self.own @ points + self.mirrored @ self.mirror(points) + self.constant)
+        return BSpline(self.knots, self.own @ points + self.mirrored @ self.mirror(points) + self.constant, self.degree)
 
     def rows_of(self, weights: Array, coordinates: Array) -> tuple[Array, Array]:
         """(matrix, constant) of the linear functions sum_i,c weights[., i] coordinates[., c] P_ic of the variables."""
@@ -95,7 +96,7 @@ class Transcription:
         self.effort, self.weights = node.outputs[weights[0]].start, weights[1]
         self.quadratic = quadratic
         n = variables.n
-        shape = BSpline(variables.knots, variables.constant)
+        shape = BSpline(variables.knots, variables.constant, variables.degree)
         basis = np.stack([shape.matrix(instants, order) for order in range(3)])  # (orders, instants, control points)
         # (instants, free points, 6): the plain and the mirrored share of each free point in q, v, a
         self._basis = np.concatenate([basis @ variables.own, basis @ variables.mirrored]).transpose(1, 2, 0).copy()

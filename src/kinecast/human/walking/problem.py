@@ -16,7 +16,7 @@ from kinecast.human.walking.instant import GLOBAL, PLACES, Instant, compile_inst
 from kinecast.human.walking.task import WalkTask
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
-from kinecast.motion.bspline import uniform_knots
+from kinecast.motion.bspline import BSpline, uniform_knots
 
 # Times that fall on an instant count as reached although the last bit says otherwise.
 _ON_TIME = 1e-9
@@ -64,27 +64,23 @@ def build(structure: Structure, task: WalkTask) -> StepProblem:
 
 
 def _variables(structure: Structure, task: WalkTask, duration: float) -> Variables:
-    """Control points with the step's symmetry built in: constraints (7) of papers/000, q(0) = q_S(T), and those of v and a.
+    """Control points with the step's symmetry built in: constraints (7) of papers/000, q(0) = q_S(T), for v and a as well.
 
-    With P_m the last of the points and S the exchange of left and right, minus one step forward:
-    P_0 = S P_m,  P_1 = P_0 + S (P_m - P_m-1),  P_2 = P_1 + 2 (P_1 - P_0) + S (2 (P_m - P_m-1) - (P_m-1 - P_m-2)).
+    The derivative of order r at t = 0 depends on the first r + 1 points only. So the first points (two for q and v, three with a)
+    follow from the last ones: D P_first = S E P_last, minus a step forward.
     """
     count, tied = task.control_points, 3 if task.periodic_acceleration else 2
+    knots = uniform_knots(count - task.degree, duration, task.degree)
+    shape = BSpline(knots, np.zeros((count, 1)), task.degree)
+    start, end = (np.concatenate([shape.matrix(t, order) for order in range(tied)]) for t in (0.0, duration))
+    first = np.linalg.inv(start[:, :tied])
     own, mirrored = np.zeros((count, count - tied)), np.zeros((count, count - tied))
     own[tied:] = np.eye(count - tied)
-    mirrored[0, -1] = 1.0
-    mirrored[1] = mirrored[0]
-    mirrored[1, -1] += 1.0
-    mirrored[1, -2] -= 1.0
-    if tied == 3:
-        mirrored[2] = 3 * mirrored[1] - 2 * mirrored[0]
-        mirrored[2, -1] += 2.0
-        mirrored[2, -2] -= 3.0
-        mirrored[2, -3] += 1.0
+    mirrored[:tied] = first @ end[:, tied:]
     constant = np.zeros((count, len(structure.coordinates)))
     constant[:tied, structure.coordinates.index("pelvis.forward")] = -task.step_length
     pushes = np.flatnonzero(np.linspace(0, 1, task.instants) < task.phases.double_support - _ON_TIME)[1:]
-    return Variables(uniform_knots(count - 3, duration), own, mirrored, constant, mirror(structure), pushes)
+    return Variables(knots, task.degree, own, mirrored, constant, mirror(structure), pushes)
 
 
 def foot(structure: Structure) -> dict[str, float]:
@@ -142,14 +138,12 @@ def limits(structure: Structure, task: WalkTask) -> tuple[Array, Array]:
 
 def _smoothness(task: WalkTask, variables: Variables, duration: float) -> tuple[Array, Array]:
     """Q of x.Qx/2: the integrals of squared accelerations and jerks, and the squared pushes."""
-    from kinecast.motion.bspline import BSpline
-
     count = task.control_points
-    spline = BSpline(variables.knots, np.zeros((count, 1)))
+    spline = BSpline(variables.knots, np.zeros((count, 1)), variables.degree)
     gram = np.zeros((count, count))
     for order, weight in ((2, task.acceleration), (3, task.jerk)):
         for left, right in zip(spline.breaks[:-1], spline.breaks[1:], strict=True):
-            nodes, quadrature = np.polynomial.legendre.leggauss(3)
+            nodes, quadrature = np.polynomial.legendre.leggauss(variables.degree)
             basis = spline.matrix(0.5 * (left + right) + 0.5 * (right - left) * nodes, order)
             gram += weight * 0.5 * (right - left) * (basis.T * quadrature) @ basis
     n, index, sign = variables.n, np.array(variables.mirror.index), np.array(variables.mirror.sign)
@@ -281,6 +275,7 @@ class _Rows:
 
         middle = spline.matrix(task.phases.knee * duration)[0]
         self.linear.append((middle, unit("knee_l.flexion"), *np.deg2rad(task.knee), "knee in mid swing"))
+        self.linear.append((at[0], unit("knee_r.flexion"), *np.deg2rad(task.knee_at_strike), "knee at heel strike"))
         spine = [f"spine{k}" for k in (1, 2, 3, 4)]
         for k, row in enumerate(at):
             lateral = unit("pelvis.list", *(f"{joint}.lateral" for joint in spine))

@@ -31,23 +31,24 @@ class WalkTask:
     step_width: float = 0.10
     incline: float = 0.0  # degrees, uphill positive
     phases: Phases = field(default_factory=Phases)
-    control_points: int = 6
-    periodic_acceleration: bool = False
+    control_points: int = 8
+    degree: int = 4
+    periodic_acceleration: bool = True
     instants: int = 21
     # objective
     effort: float = 10.0
     acceleration: float = 1e-6
-    jerk: float = 0.0
+    jerk: float = 1e-8
     push_smoothness: float = 1e-8
     start_smoothness: float = 1e-3
     emphasis: tuple[tuple[str, float], ...] = (("shoulder", 4.0), ("elbow", 4.0), ("clavicle", 4.0), ("wrist", 4.0), ("neck", 4.0))
     # contact
-    contact_slip: float = 0.004
+    contact_slip: float = 0.0022
     contact_height: float = 0.002
     foot_tilt: float = 0.06  # rad, of the standing foot
     swing_tilt: float = 0.10
     clearance: float = 0.012
-    touchdown_speed: float = 0.1
+    touchdown_speed: float = 0.12
     friction: float = 0.5
     least_force: float = 0.2
     lead_point: float = 0.25  # of heel to ball
@@ -56,10 +57,11 @@ class WalkTask:
     share_band: float = 0.2
     share_end: float = 0.97
     push: float = 0.3
-    toe_stiffness: float = 25.0
+    toe_stiffness: float = 8.0
     toe_damping: float = 2.0
     # posture
     knee: tuple[float, float] = (55.0, 65.0)
+    knee_at_strike: tuple[float, float] = (1.0, 9.0)
     trunk_list: tuple[float, float] = (-2.5, 2.5)
     trunk_tilt: tuple[float, float] = (-2.0, 8.0)
     pelvis_list_early: float = 0.0
