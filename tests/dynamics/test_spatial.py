@@ -8,7 +8,7 @@ import pytest
 from random_mechanisms import random_state, random_structure, random_surroundings
 from reference_dynamics import torques_and_loads
 
-from kinecast.dynamics.spatial import forward, inertia, inverse, loads, sensitivities
+from kinecast.dynamics.spatial import forward, inertia, inverse, loads, regressor, sensitivities
 from kinecast.dynamics.surroundings import at_rest
 from kinecast.dynamics.tree import build, regrouped
 
@@ -109,3 +109,11 @@ def test_matrices(joints, shape):
     assert_agree(s.numbers(M @ inverse_M), [identity])
     rate = ca.jtimes(M.reshape((-1, 1)), q, v).reshape(M.shape) - 2 * C
     assert_agree(s.numbers(rate + rate.T), [0 * identity])
+
+
+@pytest.mark.parametrize(("joints", "shape"), [*product(SLIDING, SHAPES)])
+def test_the_regressor_times_the_parameters_is_the_torque(joints, shape):
+    s = Setting(joints, shape, "base")
+    tau, _ = torques_and_loads(s.structure, *s.symbols, s.around)
+    Y = regressor.regressor(s.tree, *s.symbols, s.around)
+    assert_agree(s.numbers(Y @ ca.DM(regressor.parameters(s.structure))), s.numbers(tau))
