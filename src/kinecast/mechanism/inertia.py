@@ -37,7 +37,11 @@ _NOTHING = 1e-14
 
 def inertia_matrix(value: ArrayLike, what: str) -> Array:
     """A read-only symmetric (3, 3) inertia (kg m2) from `[Ixx, Iyy, Izz, Ixy, Ixz, Iyz]` or from the matrix itself."""
-    if np.shape(value) == (3, 3):
+    try:
+        square = np.shape(value) == (3, 3)
+    except ValueError:  # a ragged list, which is refused below
+        square = False
+    if square:
         matrix = finite_array(value, (3, 3), what, "inertia")
         if np.abs(matrix - matrix.T).max() > 1e-12 * np.abs(matrix).max():
             raise InputError(f"{what}: inertia must be symmetric, got {matrix.tolist()}", key="inertia")
