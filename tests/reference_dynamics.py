@@ -89,3 +89,18 @@ def mass_matrix(structure, q):
 
     zero = np.zeros(structure.n)
     return np.asarray(function(structure, at_rest(structure))(q=q, v=zero, a=zero)["tau_a"])
+
+
+def values(formula, structure, around, state):
+    """What a formulation's `formula(structure, q, v, a, around)` gives at the numbers `state`, as NumPy arrays."""
+    symbols = [ca.SX.sym(name, structure.n) for name in "qva"]
+    results = formula(structure, *symbols, around)
+    results = results if isinstance(results, tuple) else (results,)
+    computed = ca.Function("formula", symbols, [ca.densify(x) for x in results]).call([ca.DM(x) for x in state])
+    return [x.full() for x in computed]
+
+
+def relative_difference(computed, expected):
+    """The largest entry of the difference over the largest entry expected (over 1 where that is smaller)."""
+    assert computed.shape == expected.shape
+    return np.abs(computed - expected).max() / max(1.0, np.abs(expected).max())

@@ -19,12 +19,13 @@ C and hands its D, E, F, G to it (37). The regular equations of section 3 are in
 | z | A_{i-1} z_0 | axis of a revolute joint in world axes (4, 1), zero for a prismatic one | 1 |
 | dA[k], dB[k], dC[k] | dA_i/dq_k, ... | derivatives by the coordinate of joint k on the way to link i | |
 
-Any joint maps as it is: T = before . J(axis, q) . after, for standard DH constants exactly (1). A moving base starts the
-recursion with its rates, B_0 = [w x, v] and C_0 = [wd x + w x w x, a], in place of the paper's zeros; fixed joints have
-zero derivatives. The paper's (6) prints the loads with the opposite sign, and (23), (26) mean dT/dq (see
+Any joint maps as it is: T = before . J(axis, q) . after, for standard DH constants exactly (1). A moving base starts
+the recursion with its rates, B_0 = [w x, v] and C_0 = [wd x + w x w x, a], in place of the paper's zeros; fixed joints
+have zero derivatives. The paper's (6) prints the loads with the opposite sign, and (23), (26) mean dT/dq (see
 docs/theory/lagrange.md). It has no equation for joint loads: Lagrange's equations do not contain them.
 
-Cost on a chain of n general revolute joints: @COST@
+Cost on a chain of n general revolute joints: inverse dynamics 303 n - 381 multiplications and 230 n - 310 additions;
+with its sensitivities about 320 n^2 and 268 n^2 (docs/theory/lagrange.md has the table).
 
 Example::
 

@@ -34,8 +34,8 @@ acceleration with which the ground is pushed against it, instead of at every lin
 
 Signs: gravity is the acceleration vector, loads act on the body; the thesis means minus both.
 
-Cost on a chain of n general revolute joints: inverse dynamics 128 n - 122 multiplications and 102 n - 105 additions;
-with the sensitivities about 90 n^2 multiplications (docs/theory/newton_euler.md has the counts).
+Cost on a chain of n general revolute joints: inverse dynamics 127 n - 121 multiplications and 99 n - 107 additions;
+with its sensitivities about 190 n^2 and 156 n^2 (docs/theory/newton_euler.md has the table).
 
 Example::
 
