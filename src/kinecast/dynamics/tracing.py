@@ -1,0 +1,135 @@
+"""From a request to a ``casadi.Function``: symbols made, the formulation called with what it wants. Imports CasADi."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from kinecast.dynamics import kinematics
+from kinecast.dynamics.algorithms import ALGORITHMS, DEFAULT_METHOD, Request, ports
+from kinecast.dynamics.spatial import forward, inertia, inverse, loads, regressor, sensitivities
+from kinecast.dynamics.spatial.articulated import hinges
+from kinecast.dynamics.spatial.frames import link_poses
+from kinecast.dynamics.surroundings import AppliedLoad, Expression, Surroundings, constant
+from kinecast.dynamics.tree import Tree, build, regrouped
+from kinecast.errors import InputError, NotSupportedError, unknown
+from kinecast.mechanism import Structure
+
+# The formulations of the literature, each a module whose functions are called like the algorithms.
+METHODS: dict[str, str] = {
+    "newton_euler": "kinecast.dynamics.newton_euler",
+    "lagrange": "kinecast.dynamics.lagrange",
+    "six_by_six": "kinecast.dynamics.six_by_six",
+    "denoc": "kinecast.dynamics.denoc",
+    "filtering": "kinecast.dynamics.filtering",
+}
+_NEEDS_REGULAR_MASS = ("forward_dynamics", "forward_dynamics_sensitivities", "inverse_mass_matrix")
+# Relative to the largest diagonal entry of the mass matrix. Rounding leaves 1e-16; the lightest fingertips are 1e-9.
+_SINGULAR = 1e-13
+
+
+def traced(structure: Structure, request: Request) -> ca.Function:
+    """The function of a request; inputs and outputs as `algorithms.ports` says."""
+    inputs, _ = ports(structure, request)
+    symbols = [ca.SX.sym(port.name, port.size) for port in inputs]
+    count = len(ALGORITHMS[request.algorithm].state)
+    state, rest = symbols[:count], symbols[count:]
+    around = _surroundings(structure, request, rest)
+    if request.algorithm in _NEEDS_REGULAR_MASS:
+        require_regular(build(structure))
+    method = _spatial if request.method == DEFAULT_METHOD else _formulation(request)
+    results = method(structure, request, state, around)
+    outputs = [ca.sparsify(x) for x in (results if isinstance(results, tuple) else (results,))]
+    return ca.Function(request.algorithm, symbols, outputs)
+
+
+def _surroundings(structure: Structure, request: Request, rest: list[Expression]) -> Surroundings:
+    velocity, acceleration = (rest.pop(0), rest.pop(0)) if request.base else (ca.SX(6, 1), ca.SX(6, 1))
+    applied = []
+    for name in request.loads:
+        point = structure.point(name)
+        applied.append(AppliedLoad(point.joint, point.at, rest.pop(0), rest.pop(0)))
+    return Surroundings(constant(structure.gravity), velocity, acceleration, tuple(applied))
+
+
+def _spatial(structure: Structure, request: Request, state: list[Expression], around: Surroundings) -> Any:
+    tree = build(structure, keep_fixed=request.algorithm.startswith("joint_loads"))
+    base_parameters = tree if around.base_turns else regrouped(tree)
+    still = ca.SX(structure.n, 1)
+    if request.place is not None:
+        place = tree.place(request.place)
+        entering = (around,) if ALGORITHMS[request.algorithm].around else ()
+        return getattr(kinematics, request.algorithm)(tree, place, *state, *entering)
+    functions: dict[str, Callable[[], Any]] = {
+        "inverse_dynamics": lambda: inverse.inverse_dynamics(base_parameters, *state, around),
+        "inverse_dynamics_sensitivities": lambda: sensitivities.inverse_dynamics_sensitivities(
+            base_parameters, *state, around
+        ),
+        "joint_loads": lambda: loads.joint_loads(tree, *state, around, request.world),
+        "joint_loads_sensitivities": lambda: loads.joint_loads_sensitivities(tree, *state, around, request.world),
+        "gravity_torques": lambda: inverse.inverse_dynamics(base_parameters, *state, still, still, around),
+        "bias_torques": lambda: inverse.inverse_dynamics(base_parameters, *state, still, around),
+        "forward_dynamics": lambda: forward.forward_dynamics(base_parameters, *state, around),
+        "forward_dynamics_sensitivities": lambda: forward.forward_dynamics_sensitivities(
+            base_parameters, *state, around
+        ),
+        "mass_matrix": lambda: inertia.mass_matrix(base_parameters, *state),
+        "inverse_mass_matrix": lambda: forward.inverse_mass_matrix(base_parameters, *state),
+        "coriolis_matrix": lambda: inertia.coriolis_matrix(base_parameters, *state),
+        "regressor": lambda: regressor.regressor(tree, *state, around),
+        "kinetic_energy": lambda: kinematics.kinetic_energy(tree, *state, around),
+        "potential_energy": lambda: kinematics.potential_energy(tree, *state, around),
+        "momentum": lambda: kinematics.momentum(tree, *state, around),
+        "center_of_mass": lambda: kinematics.center_of_mass(tree, *state),
+    }
+    return functions[request.algorithm]()
+
+
+def _formulation(request: Request) -> Callable[[Structure, Request, list[Expression], Surroundings], Any]:
+    if request.method not in METHODS:
+        raise unknown("method", request.method, [DEFAULT_METHOD, *METHODS])
+    if request.world:
+        raise NotSupportedError(f"method {request.method!r} gives joint loads in the child's axes only; so ask for frame='child'")
+    # Statics and bias are inverse dynamics with zeros.
+    zeros = {"gravity_torques": 2, "bias_torques": 1}.get(request.algorithm, 0)
+    name = "inverse_dynamics" if zeros else request.algorithm
+    function = getattr(import_module(METHODS[request.method]), name, None)
+    if function is None:
+        able = ", ".join([DEFAULT_METHOD, *methods_for(name)])
+        raise NotSupportedError(f"method {request.method!r} has no {request.algorithm}; these have: {able}")
+
+    def call(structure: Structure, request: Request, state: list[Expression], around: Surroundings) -> Any:
+        still = [ca.SX(structure.n, 1)] * zeros
+        entering = (around,) if ALGORITHMS[request.algorithm].around else ()
+        return function(structure, *state, *still, *entering)
+
+    return call
+
+
+def methods_for(algorithm: str) -> list[str]:
+    """The formulations of the literature that have an algorithm."""
+    return [name for name, module in METHODS.items() if _has(import_module(module), algorithm)]
+
+
+def _has(module: ModuleType, algorithm: str) -> bool:
+    return callable(getattr(module, algorithm, None))
+
+
+def require_regular(tree: Tree) -> None:
+    """Raise if a joint moves nothing that has mass: the mass matrix is then singular everywhere."""
+    q = ca.SX(ca.DM(np.random.default_rng(0).uniform(0.3, 0.9, tree.n)))
+    joints = hinges(tree, link_poses(tree, q))
+    felt = [0.0 if j is None else float(ca.DM(ca.evalf(j.U[j.axis]))) + j.rotor for j in joints]
+    whole = [0.0 if j is None else float(ca.norm_inf(ca.DM(ca.evalf(ca.vertcat(*j.U))))) + j.rotor for j in joints]
+    # From the tips: what comes after a singular joint is not a number.
+    for link, joint, d in reversed([*zip(tree.links, joints, felt, strict=True)]):
+        if joint is not None and not d > _SINGULAR * max(x for x in whole if np.isfinite(x)):
+            raise InputError(
+                f"mechanism {tree.structure.name!r}: the mass matrix is singular because joint {link.name!r} moves nothing "
+                "that has mass; give its body a mass or an inertia, the joint an actuator_inertia, or make it fixed"
+            )
