@@ -12,6 +12,7 @@ method compiles it (seconds at most, kept on disk); after that a call takes micr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -270,9 +271,9 @@ class Mechanism(Structure):
             return found[0], *(_as_sparse(kernel, k, values) for k, values in enumerate(found) if k)
         return found
 
-    @property
+    @cached_property
     def _kernels(self) -> dict[Any, Kernel]:
-        return self.__dict__.setdefault("_kernels_by_request", {})
+        return {}
 
     def _kernel(self, request: Any) -> Kernel:
         """The kernel of a request (or of its short form), kept for the next call."""
