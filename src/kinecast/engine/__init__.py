@@ -1,4 +1,4 @@
-"""The engine: a ``casadi.Function`` becomes vector machine code called as a NumPy gufunc. It knows nothing of mechanics."""
+"""The engine: a ``casadi.Function`` becomes vector machine code, called as a NumPy gufunc. No mechanics here."""
 
 from kinecast.engine.batch import call_in_threads
 from kinecast.engine.kernel import Kernel, kernel, set_progress

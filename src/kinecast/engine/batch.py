@@ -7,36 +7,70 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from kinecast.engine.kernel import Kernel
 
+Floats = NDArray[np.float64]
+
 
 def call_in_threads(
-    kernel: Kernel, arguments: Sequence[np.ndarray], threads: int, out: Sequence[np.ndarray] | None = None, sparse: bool = False
-) -> tuple[np.ndarray, ...]:
-    """Like ``kernel.ufunc(*arguments, out=out)``, the longest batch axis cut into ``threads`` pieces."""
-    ufunc = kernel.sparse_ufunc if sparse else kernel.ufunc
-    arrays = [np.asarray(x, dtype=np.float64) for x in arguments]
-    shapes = [x.shape[: x.ndim - len(p.shape)] for x, p in zip(arrays, kernel.inputs, strict=True)]
-    batch = np.broadcast_shapes(*shapes)
-    cores = [(len(p),) for p in kernel.patterns] if sparse else [p.shape for p in kernel.outputs]
-    if out is None:
-        out = [np.empty(batch + core) for core in cores]
-    if not batch or threads <= 1:
-        ufunc(*arrays, out=tuple(out))
-        return tuple(out)
-    axis = int(np.argmax(batch))
-    cuts = np.linspace(0, batch[axis], min(threads, batch[axis]) + 1).astype(int)
+    kernel: Kernel,
+    arguments: Sequence[ArrayLike],
+    threads: int,
+    out: Sequence[Floats] | None = None,
+    sparse: bool = False,
+) -> tuple[Floats, ...]:
+    """Like ``kernel.ufunc(*arguments, out=out)``, the longest batch axis cut into ``threads`` pieces.
 
-    def piece(x: Any, core: tuple[int, ...], lo: int, hi: int) -> np.ndarray:
-        whole = np.broadcast_to(x, batch + core) if x.shape[: x.ndim - len(core)] != batch else x
-        index = (slice(None),) * axis + (slice(lo, hi),)
-        return whole[index]
+    What cannot be cut is done in one piece: no batch, arguments that do not fit (NumPy's error says how), and outputs
+    that overlap inputs, where one thread would read what another has overwritten.
+    """
+    ufunc = kernel.sparse_ufunc if sparse else kernel.ufunc
+    arrays = [np.asarray(x) for x in arguments]
+    input_cores = [p.shape for p in kernel.inputs]
+    output_cores: list[tuple[int, ...]] = [p.shape for p in kernel.outputs]
+    if sparse:
+        output_cores = [(len(p),) for p in kernel.patterns]
+    batch = _common_batch(arrays, input_cores)
+    if threads <= 1 or not batch or 0 in batch or not _separate(arrays, out, batch, output_cores):
+        done: Any = ufunc(*arrays) if out is None else ufunc(*arrays, out=tuple(out))
+        return done if isinstance(done, tuple) else (done,)
+    results = tuple(np.empty(batch + core) for core in output_cores) if out is None else tuple(out)
+    axis = int(np.argmax(batch))
+    cuts = [batch[axis] * k // threads for k in range(threads + 1)]
+
+    def piece(x: NDArray[Any], core: tuple[int, ...], lo: int, hi: int) -> NDArray[Any]:
+        whole = x if x.shape == batch + core else np.broadcast_to(x, batch + core)
+        return whole[(slice(None),) * axis + (slice(lo, hi),)]
 
     def run(lo: int, hi: int) -> None:
-        pieces = [piece(x, p.shape, lo, hi) for x, p in zip(arrays, kernel.inputs, strict=True)]
-        ufunc(*pieces, out=tuple(piece(y, core, lo, hi) for y, core in zip(out, cores, strict=True)))
+        pieces = [piece(x, core, lo, hi) for x, core in zip(arrays, input_cores, strict=True)]
+        ufunc(*pieces, out=tuple(piece(y, core, lo, hi) for y, core in zip(results, output_cores, strict=True)))
 
-    with ThreadPoolExecutor(len(cuts) - 1) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         list(pool.map(run, cuts[:-1], cuts[1:]))
-    return tuple(out)
+    return results
+
+
+def _common_batch(arrays: list[NDArray[Any]], cores: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The batch axes of all arguments together, or None if the arguments do not fit the kernel or each other."""
+    if len(arrays) != len(cores) or any(
+        x.shape[max(0, x.ndim - len(c)) :] != c for x, c in zip(arrays, cores, strict=True)
+    ):
+        return None
+    try:
+        return np.broadcast_shapes(*(x.shape[: x.ndim - len(c)] for x, c in zip(arrays, cores, strict=True)))
+    except ValueError:
+        return None
+
+
+def _separate(
+    arrays: list[NDArray[Any]], out: Sequence[Floats] | None, batch: tuple[int, ...], cores: list[tuple[int, ...]]
+) -> bool:
+    """Whether the outputs have the batch's own shape and share no memory with inputs."""
+    if out is None:
+        return True
+    if [np.shape(y) for y in out] != [batch + core for core in cores]:
+        return False
+    return not any(np.may_share_memory(x, y) for x in arrays for y in out)

@@ -18,13 +18,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinecast.engine import cache, gufunc
 from kinecast.engine.program import Counts
@@ -38,12 +40,12 @@ Progress = Callable[[str, int, int], None]
 DENSE, SPARSE = "dense", "sparse"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kernel:
     """A compiled function over leading batch axes.
 
-    ``ufunc`` returns dense arrays; ``sparse_ufunc`` returns, for each output, its structural nonzeros as a vector, whose positions in
-    the flattened dense output are ``patterns``.
+    ``ufunc`` returns dense arrays; ``sparse_ufunc`` returns, for each output, its structural nonzeros as a vector,
+    whose positions in the flattened dense output are ``patterns``.
     """
 
     name: str
@@ -51,11 +53,11 @@ class Kernel:
     outputs: tuple[Port, ...]
     ufunc: np.ufunc
     sparse_ufunc: np.ufunc
-    patterns: tuple[np.ndarray, ...]
+    patterns: tuple[NDArray[np.int64], ...] = field(repr=False)
     counts: Counts
     target: Target
     from_cache: bool
-    _alive: Any
+    _alive: Any = field(repr=False)
 
 
 _known: dict[str, Kernel] = {}
@@ -65,8 +67,23 @@ _progress: list[Progress] = []
 
 
 def set_progress(report: Progress | None) -> None:
-    """Have ``report(kernel name, modules done, modules in all)`` called while something compiles (None: no more)."""
+    """Have ``report(kernel name, modules done, modules in all)`` called while something compiles (None: no more).
+
+    It is called by the thread that asked for the kernel.
+    """
     _progress[:] = [report] if report else []
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked for, but for how to trace it."""
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    target: Target
+    doc: str
+    digest: str
 
 
 @functools.cache
@@ -85,7 +102,13 @@ def cpu_threads() -> int:
 
 
 def kernel(
-    name: str, *, key: str, inputs: Sequence[Port], outputs: Sequence[Port], trace: Callable[[], casadi.Function], doc: str = ""
+    name: str,
+    *,
+    key: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    trace: Callable[[], casadi.Function],
+    doc: str = "",
 ) -> Kernel:
     """The kernel under a key. ``trace`` must give the same function whenever the key is the same."""
     import llvmlite
@@ -93,62 +116,70 @@ def kernel(
     chosen = target()
     ports = tuple(inputs), tuple(outputs)
     own = source_fingerprint(Path(__file__).parent)
-    identity = "\n".join([name, key, own, repr(ports), repr(chosen), llvmlite.__version__])
-    digest = hashlib.sha256(identity.encode()).hexdigest()
-    found = _known.get(digest)
+    identity = "\n".join([name, key, own, repr(ports), repr(chosen), sys.platform, llvmlite.__version__])
+    request = _Request(name, *ports, chosen, doc, digest=hashlib.sha256(identity.encode()).hexdigest())
+    found = _known.get(request.digest)
     if found is not None:
         return found
     with _guard:
-        lock = _locks.setdefault(digest, threading.Lock())
+        lock = _locks.setdefault(request.digest, threading.Lock())
     with lock:
-        if digest not in _known:
-            _known[digest] = _from_disk(name, digest, *ports, chosen, doc) or _compile(name, digest, *ports, chosen, doc, trace)
-    return _known[digest]
+        if request.digest not in _known:
+            _known[request.digest] = _from_disk(request) or _compile(request, trace)
+    return _known[request.digest]
 
 
-def _from_disk(name: str, digest: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...], chosen: Target, doc: str) -> Kernel | None:
-    stored = cache.read(digest)
+def _from_disk(request: _Request) -> Kernel | None:
+    stored = cache.read(request.digest)
     if stored is None:
         return None
-    header, objects = stored
-    return _finish(name, inputs, outputs, chosen, doc, header, objects, from_cache=True)
+    try:
+        return _finish(request, *stored, from_cache=True)
+    except Exception:
+        return None  # whatever is wrong with the file, compiling again is the remedy
 
 
-def _compile(
-    name: str, digest: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...], chosen: Target, doc: str, trace: Callable[[], casadi.Function]
-) -> Kernel:
+def _compile(request: _Request, trace: Callable[[], casadi.Function]) -> Kernel:
     from kinecast.engine import native
     from kinecast.engine.program import fuse, read
     from kinecast.engine.schedule import schedule
 
     program = read(trace())
-    sizes = tuple(p.size for p in inputs), tuple(p.size for p in outputs)
-    if (program.input_sizes, program.output_sizes) != sizes:
-        raise ValueError(f"{name}: traced sizes {program.input_sizes} -> {program.output_sizes} are not those of the ports {sizes[0]} -> {sizes[1]}")
+    traced = f"{program.input_sizes} -> {program.output_sizes}"
+    expected = f"{tuple(p.size for p in request.inputs)} -> {tuple(p.size for p in request.outputs)}"
+    if traced != expected:
+        raise ValueError(f"{request.name}: the traced sizes {traced} are not those of the ports, {expected}")
     plan = schedule(fuse(program))
-    report = (lambda done, total: _progress[0](name, done, total)) if _progress else None
-    objects = native.compile_schedule(plan, chosen, inputs, outputs, {DENSE: False, SPARSE: True}, cpu_threads(), report)
+    report = functools.partial(_progress[0], request.name) if _progress else None
+    ports = request.inputs, request.outputs
+    objects = native.compile_schedule(plan, request.target, *ports, {DENSE: False, SPARSE: True}, cpu_threads(), report)
     header = {"counts": asdict(program.counts), "patterns": [[position for position, _ in o] for o in program.outputs]}
-    cache.write(digest, header, objects)
-    return _finish(name, inputs, outputs, chosen, doc, header, objects, from_cache=False)
+    made = _finish(request, header, objects, from_cache=False)
+    cache.write(request.digest, header, objects)
+    return made
 
 
-def _finish(
-    name: str,
-    inputs: tuple[Port, ...],
-    outputs: tuple[Port, ...],
-    chosen: Target,
-    doc: str,
-    header: dict[str, Any],
-    objects: list[bytes],
-    from_cache: bool,
-) -> Kernel:
+def _finish(request: _Request, header: dict[str, Any], objects: list[bytes], from_cache: bool) -> Kernel:
     from kinecast.engine import native
 
     patterns = tuple(np.array(p, dtype=np.int64) for p in header["patterns"])
-    addresses, owner = native.load(objects, [DENSE, SPARSE], chosen)
-    shapes = [p.shape for p in inputs]
-    dense, alive_dense = gufunc.make(addresses[DENSE], name, doc, shapes, [p.shape for p in outputs])
-    sparse, alive_sparse = gufunc.make(addresses[SPARSE], name + "_sparse", doc, shapes, [(len(p),) for p in patterns])
-    alive = (owner, alive_dense, alive_sparse)
-    return Kernel(name, inputs, outputs, dense, sparse, patterns, Counts(**header["counts"]), chosen, from_cache, alive)
+    addresses, owner = native.load(objects, [DENSE, SPARSE], request.target)
+    shapes = [p.shape for p in request.inputs]
+    dense, alive_dense = gufunc.make(
+        addresses[DENSE], request.name, request.doc, shapes, [p.shape for p in request.outputs]
+    )
+    sparse, alive_sparse = gufunc.make(
+        addresses[SPARSE], request.name + "_sparse", request.doc, shapes, [(len(p),) for p in patterns]
+    )
+    return Kernel(
+        name=request.name,
+        inputs=request.inputs,
+        outputs=request.outputs,
+        ufunc=dense,
+        sparse_ufunc=sparse,
+        patterns=patterns,
+        counts=Counts(**header["counts"]),
+        target=request.target,
+        from_cache=from_cache,
+        _alive=(owner, alive_dense, alive_sparse),
+    )

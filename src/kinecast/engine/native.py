@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from kinecast.engine.schedule import Schedule
 from kinecast.engine.simd import ChunkWriter, Target, sincos_function
-from kinecast.engine.tiles import Port, driver_module, tiles_in_group
+from kinecast.engine.tiles import Port, driver_module
 
 
 @functools.cache
@@ -23,7 +23,9 @@ def _initialise() -> Any:
 
 def _machine(target: Target) -> Any:
     llvm = _initialise()
-    return llvm.Target.from_default_triple().create_target_machine(cpu=target.cpu, features=target.features, opt=2, codemodel="small", reloc="pic")
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=target.cpu, features=target.features, opt=2, codemodel="small", reloc="pic"
+    )
 
 
 def object_of(text: str, target: Target, optimise: bool = False) -> bytes:
@@ -34,7 +36,7 @@ def object_of(text: str, target: Target, optimise: bool = False) -> bytes:
     if optimise:
         passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
         passes.getModulePassManager().run(module, passes)
-    return machine.emit_object(module)
+    return bytes(machine.emit_object(module))
 
 
 def compile_schedule(
@@ -46,27 +48,30 @@ def compile_schedule(
     threads: int = 2,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[bytes]:
-    """Objects of all chunks and of the driver, compiled side by side (LLVM runs without the GIL)."""
-    n_operations = sum(len(c.values) for c in schedule.chunks)
-    tiles = tiles_in_group(schedule, target, n_operations)
-    jobs: list[tuple[Callable[[], str], bool]] = [
-        (lambda: driver_module(schedule, target, inputs, outputs, tiles, entry_points), True),
-        (lambda: sincos_function(target), False),
-    ]
-    for c, chunk in enumerate(schedule.chunks):
-        jobs.append((lambda c=c, chunk=chunk: ChunkWriter(schedule, chunk, target).text(f"chunk{c}"), False))
-    done = 0
+    """Objects of all chunks and of the driver, compiled side by side (LLVM runs without the GIL).
 
-    def run(job: tuple[Callable[[], str], bool]) -> bytes:
-        nonlocal done
-        result = object_of(job[0](), target, job[1])
-        done += 1
-        if progress:
-            progress(done, len(jobs))
-        return result
+    ``progress(modules done, modules in all)`` is called by the calling thread. If that thread is interrupted, modules
+    that have not been started are not.
+    """
+
+    def driver() -> bytes:
+        return object_of(driver_module(schedule, target, inputs, outputs, entry_points), target, optimise=True)
+
+    def chunk(c: int) -> bytes:
+        return object_of(ChunkWriter(schedule, schedule.chunks[c], target).text(f"chunk{c}"), target)
 
     with ThreadPoolExecutor(max(1, threads)) as pool:
-        return list(pool.map(run, jobs))
+        futures = [pool.submit(driver), pool.submit(lambda: object_of(sincos_function(target), target))]
+        futures += [pool.submit(chunk, c) for c in range(len(schedule.chunks))]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                if progress:
+                    progress(done, len(futures))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
 
 
 def load(objects: Sequence[bytes], names: Sequence[str], target: Target) -> tuple[dict[str, int], Any]:
@@ -76,4 +81,8 @@ def load(objects: Sequence[bytes], names: Sequence[str], target: Target) -> tupl
     for data in objects:
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
-    return {name: engine.get_function_address(name) for name in names}, engine
+    addresses = {name: engine.get_function_address(name) for name in names}
+    missing = [name for name, address in addresses.items() if not address]
+    if missing:
+        raise RuntimeError(f"object code without the function {missing[0]!r}")
+    return addresses, engine

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,10 @@ TRIG = (Op.SIN, Op.COS)
 
 @dataclass(frozen=True)
 class Counts:
-    """Operations of one evaluation, as the literature counts them: negations are free, a doubling is an addition, a square is a multiplication."""
+    """Operations of one evaluation, as the literature counts them.
+
+    Negations are free, a doubling is an addition, a square is a multiplication.
+    """
 
     multiplications: int
     additions: int
@@ -79,8 +83,9 @@ class Counts:
 class Program:
     """Straight-line code in single-assignment form.
 
-    ``code[k]`` and ``args[k]`` describe value ``k``: ``args`` holds operands ``2 * value + sign`` (for CONST the float, for INPUT
-    the row). ``outputs`` lists ``(dense position, operand)`` for each output array, in the order of the dense position.
+    ``code[k]`` and ``args[k]`` describe value ``k``: ``args`` holds operands ``2 * value + sign`` (for CONST the float,
+    for INPUT the row). ``outputs`` lists ``(dense position, operand)`` for each output array, in the order of the
+    position.
     """
 
     code: tuple[int, ...]
@@ -92,6 +97,7 @@ class Program:
 
     @property
     def n_inputs(self) -> int:
+        """Numbers in all inputs of one sample."""
         return sum(self.input_sizes)
 
     def fingerprint(self) -> str:
@@ -188,8 +194,8 @@ def _table() -> dict[int, Any]:
         ca.OP_ASSIGN: lambda t, x: x,
     }
     libm1 = {
-        ca.OP_TAN: "tan", ca.OP_ASIN: "asin", ca.OP_ACOS: "acos", ca.OP_ATAN: "atan", ca.OP_SINH: "sinh", ca.OP_COSH: "cosh",
-        ca.OP_TANH: "tanh", ca.OP_EXP: "exp", ca.OP_LOG: "log", ca.OP_ERF: "erf",
+        ca.OP_TAN: "tan", ca.OP_ASIN: "asin", ca.OP_ACOS: "acos", ca.OP_ATAN: "atan", ca.OP_SINH: "sinh",
+        ca.OP_COSH: "cosh", ca.OP_TANH: "tanh", ca.OP_EXP: "exp", ca.OP_LOG: "log", ca.OP_ERF: "erf",
     }  # fmt: skip
     libm2 = {ca.OP_POW: "pow", ca.OP_CONSTPOW: "pow", ca.OP_ATAN2: "atan2", ca.OP_FMOD: "fmod"}
     for op, name in libm1.items():
@@ -202,8 +208,8 @@ def _table() -> dict[int, Any]:
 def read(function: casadi.Function) -> Program:
     """The program of an SX function: common values shared, signs folded, counted.
 
-    Outputs may be sparse; positions are row-major in the dense matrix. Raises NotImplementedError naming an operation that has
-    no vector code.
+    Outputs may be sparse; positions are row-major in the dense matrix. Raises NotImplementedError naming an operation
+    that has no vector code.
     """
     import casadi as ca
 
@@ -229,12 +235,14 @@ def read(function: casadi.Function) -> Program:
             work[function.instruction_output(k)[0]] = build.const(function.instruction_constant(k))
         elif op == ca.OP_INPUT:
             which, nonzero = function.instruction_input(k)
-            work[function.instruction_output(k)[0]] = build.value(Op.INPUT, offsets[which] + inputs_row_major[which](nonzero))
+            row = offsets[which] + inputs_row_major[which](nonzero)
+            work[function.instruction_output(k)[0]] = build.value(Op.INPUT, row)
         elif op == ca.OP_OUTPUT:
             which, nonzero = function.instruction_output(k)
             outputs[which].append((positions[which][nonzero], work[function.instruction_input(k)[0]]))
         elif op in table:
-            work[function.instruction_output(k)[0]] = table[op](build, *(work[i] for i in function.instruction_input(k)))
+            found = [work[i] for i in function.instruction_input(k)]
+            work[function.instruction_output(k)[0]] = table[op](build, *found)
         else:
             raise NotImplementedError(f"{function.name()}: operation number {op} of CasADi has no vector code")
     program = Program(
@@ -259,15 +267,20 @@ def _with_shared_reciprocals(program: Program) -> Program:
     for denominator, values in divisions.items():
         if len(values) < 2:
             continue
-        code += [int(Op.CONST), int(Op.DIV)]
-        args += [(1.0, struct.pack("<d", 1.0)), (2 * len(args), denominator)]
-        reciprocal = 2 * (len(args) - 1)
+        one = (1.0, struct.pack("<d", 1.0))
+        reciprocal = next((v for v in values if args[args[v][0] >> 1] == one), None)
+        if reciprocal is None:
+            code += [int(Op.CONST), int(Op.DIV)]
+            args += [one, (2 * len(args), denominator)]
+            reciprocal = len(args) - 1
         for v in values:
-            code[v], args[v] = int(Op.MUL), (args[v][0], reciprocal)
+            if v != reciprocal:
+                code[v], args[v] = int(Op.MUL), (args[v][0], 2 * reciprocal)
     return replace(program, code=tuple(code), args=tuple(args))
 
 
-def _row_major(shape: tuple[int, int]):  # noqa: ANN202  (a local closure)
+def _row_major(shape: tuple[int, int]) -> Callable[[int], int]:
+    """From the number of an entry in CasADi's column-major order to its number in row-major order."""
     rows, columns = shape
     return lambda nonzero: (nonzero % rows) * columns + nonzero // rows
 
@@ -280,24 +293,33 @@ def operands(op: int, args: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _without_dead_code(program: Program) -> Program:
-    """Keep what the outputs need, in the order in which a depth-first walk from the outputs first needs it."""
+    """Keep what the outputs need, in the order in which a depth-first walk from the outputs first needs it.
+
+    The walk takes the last outputs first and goes through all output arrays side by side: recursions end at the base,
+    with the first outputs, so this meets what is needed together. (Sensitivities of 55 joints: a third faster than
+    array by array, front to back, and 40 % quicker to compile.)
+    """
+    roots = [
+        (-(position + 1) / size, -array, operand)
+        for array, (size, output) in enumerate(zip(program.output_sizes, program.outputs, strict=True))
+        for position, operand in output
+    ]
     order: list[int] = []
     new_index: dict[int, int] = {}
-    for output in program.outputs:
-        for _, root in output:
-            stack = [root >> 1]
-            while stack:
-                v = stack[-1]
-                if v in new_index:
-                    stack.pop()
-                    continue
-                missing = [a >> 1 for a in operands(program.code[v], program.args[v]) if a >> 1 not in new_index]
-                if missing:
-                    stack.extend(reversed(missing))
-                else:
-                    new_index[v] = len(order)
-                    order.append(v)
-                    stack.pop()
+    for *_, root in sorted(roots):
+        stack = [root >> 1]
+        while stack:
+            v = stack[-1]
+            if v in new_index:
+                stack.pop()
+                continue
+            missing = [a >> 1 for a in operands(program.code[v], program.args[v]) if a >> 1 not in new_index]
+            if missing:
+                stack.extend(reversed(missing))
+            else:
+                new_index[v] = len(order)
+                order.append(v)
+                stack.pop()
     return _renumber(program, order, new_index)
 
 
@@ -324,12 +346,17 @@ def count(program: Program) -> Counts:
     for op in program.code:
         tally[op] += 1
     fused = sum(tally[op] for op in FUSED)
-    other = sum(tally[op] for op in range(Op.SQRT, 32))
-    return Counts(tally[Op.MUL] + fused, tally[Op.ADD] + tally[Op.SUB] + fused, tally[Op.DIV], tally[Op.SIN] + tally[Op.COS], other)
+    return Counts(
+        multiplications=tally[Op.MUL] + fused,
+        additions=tally[Op.ADD] + tally[Op.SUB] + fused,
+        divisions=tally[Op.DIV],
+        trig=tally[Op.SIN] + tally[Op.COS],
+        other=sum(tally[op] for op in range(Op.SQRT, 32)),
+    )
 
 
 def fuse(program: Program) -> Program:
-    """Join a product with the sum it feeds, where every use of the product is such a sum (so that the product itself disappears)."""
+    """Join a product with the sum it feeds, where all its uses are such sums: the product itself disappears."""
     code, args = list(program.code), list(program.args)
     uses: list[list[int]] = [[] for _ in code]
     for k, op in enumerate(code):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kinecast.engine.program import TRIG, Op, Program, operands
 
-CHUNK_OPERATIONS = 1000  # compile time grows faster than linearly with the size of a basic block
+CHUNK_OPERATIONS = 500  # compile time grows faster than linearly with the size of a basic block
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Program -> LLVM vector code -> object code. One lane is one sample; angles are exact for any finite argument.
 
-Widths: ``avx512`` (8 doubles), ``avx2`` (4), ``sse2`` and ``neon`` (2), chosen from the CPU or by the environment variable
-``KINECAST_SIMD``. Floating point is IEEE but for fused multiply-add and the sign of zero: NaN and infinity stay in their lane.
+Widths: ``avx512`` (8 doubles), ``avx2`` (4), ``sse2`` and ``neon`` (2), chosen from the CPU or by the environment
+variable ``KINECAST_SIMD``. Floating point is IEEE but for fused multiply-add and the sign of zero: NaN and infinity
+stay in their lane.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import math
 import os
 import platform
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kinecast.engine.program import Op
@@ -18,9 +21,11 @@ from kinecast.engine.schedule import Chunk, Schedule
 from kinecast.errors import InputError
 
 FLAGS = "nsz contract"
-# Beyond this angle the product of the quadrant number with the first part of pi/2 is no longer exact: the C library takes over.
+# Beyond this angle the product of the quadrant number with the first part of pi/2 is no longer exact: the C library
+# takes over.
 LARGE_ANGLE = 1.6e6
-# pi/2 in three parts of 33 bits each, so that a product with a quadrant number below 2^20 is exact (Cody and Waite's reduction).
+# pi/2 in three parts of 33 bits each, so that a product with a quadrant number below 2^20 is exact (Cody and Waite's
+# reduction).
 HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 # Minimax polynomials of sin and cos on [-pi/4, pi/4] (the coefficients of Sun's fdlibm).
 SIN = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06, -1.98412698298579493134e-04,
@@ -39,17 +44,21 @@ class Target:
     cpu: str
     features: str
     fma: bool
+    family: str = ""  # "x86" or "arm", where something depends on it
 
     @property
     def vector(self) -> str:
+        """LLVM's type of a row."""
         return f"<{self.width} x double>"
 
     @property
     def integers(self) -> str:
+        """LLVM's type of as many integers."""
         return f"<{self.width} x i64>"
 
     @property
     def mask(self) -> str:
+        """LLVM's type of as many truth values."""
         return f"<{self.width} x i1>"
 
 
@@ -68,13 +77,13 @@ def supported() -> dict[str, Target]:
         found = {}
         if has.get("avx512f") and has.get("avx512dq") and has.get("avx512vl"):
             features = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(has.items()))
-            found["avx512"] = Target("avx512", 8, cpu, features, True)
+            found["avx512"] = Target("avx512", 8, cpu, features, True, "x86")
         if has.get("avx2") and has.get("fma"):
-            found["avx2"] = Target("avx2", 4, "x86-64-v3", "", True)
-        found["sse2"] = Target("sse2", 2, "x86-64", "", False)
+            found["avx2"] = Target("avx2", 4, "x86-64-v3", "", True, "x86")
+        found["sse2"] = Target("sse2", 2, "x86-64", "", False, "x86")
         return found
     if machine in ("arm64", "aarch64"):
-        return {"neon": Target("neon", 2, cpu, "", True)}
+        return {"neon": Target("neon", 2, cpu, "", True, "arm")}
     return {"generic": Target("generic", 2, cpu, "", False)}
 
 
@@ -85,13 +94,14 @@ def target() -> Target:
     if not wanted:
         return next(iter(targets.values()))
     if wanted not in targets:
-        raise InputError(f"KINECAST_SIMD={wanted!r}: this CPU runs {', '.join(targets)}; choose one of these or leave it unset")
+        runs = ", ".join(targets)
+        raise InputError(f"KINECAST_SIMD={wanted!r}: this CPU runs {runs}; choose one of these or leave it unset")
     return targets[wanted]
 
 
 def real(x: float) -> str:
     """A double as LLVM writes it: its bits."""
-    return "0x%016X" % struct.unpack("<Q", struct.pack("<d", float(x)))[0]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', float(x)))[0]:016X}"
 
 
 class Writer:
@@ -104,17 +114,41 @@ class Writer:
         self.used: set[str] = set()
 
     def let(self, expression: str) -> str:
+        """Give an expression a name."""
         self.count += 1
         self.lines.append(f" %t{self.count} = {expression}")
         return f"%t{self.count}"
 
     def do(self, line: str) -> None:
+        """Append lines as they are."""
         self.lines.append(line)
 
+    def body(self) -> str:
+        """All lines so far."""
+        return "\n".join(self.lines)
+
+    def label(self, name: str) -> str:
+        """A fresh label."""
+        self.count += 1
+        return f"{name}{self.count}"
+
+    @contextmanager
+    def loop(self, times: str) -> Iterator[str]:
+        """What is written inside runs ``times`` times (at least once), with its index."""
+        before, head, again, after = (self.label(name) for name in ("before", "loop", "again", "after"))
+        self.do(f" br label %{before}\n{before}:\n br label %{head}\n{head}:")
+        self.do(f" %{head}i = phi i64 [0, %{before}], [%{head}n, %{again}]")
+        yield f"%{head}i"
+        self.do(f" br label %{again}\n{again}:\n %{head}n = add i64 %{head}i, 1")
+        more = self.let(f"icmp slt i64 %{head}n, {times}")
+        self.do(f" br i1 {more}, label %{head}, label %{after}\n{after}:")
+
     def splat(self, x: float) -> str:
+        """A constant in every lane."""
         return f"splat (double {real(x)})"
 
     def op(self, name: str, *operands: str) -> str:
+        """An arithmetic operation."""
         return self.let(f"{name} {FLAGS} {self.target.vector} {', '.join(operands)}")
 
     def exact(self, name: str, *operands: str) -> str:
@@ -122,25 +156,34 @@ class Writer:
         return self.let(f"{name} {self.target.vector} {', '.join(operands)}")
 
     def intrinsic(self, name: str, *operands: str) -> str:
+        """A function of LLVM's own on vectors."""
         t = self.target
         self.used.add(f"declare {t.vector} @llvm.{name}.v{t.width}f64({', '.join([t.vector] * len(operands))})")
         return self.let(f"call {t.vector} @llvm.{name}.v{t.width}f64({', '.join(f'{t.vector} {o}' for o in operands)})")
 
     def fma(self, a: str, b: str, c: str) -> str:
-        """a * b + c, in one instruction where there is one."""
+        """The value of a * b + c, in one instruction where there is one."""
         return self.intrinsic("fma", a, b, c) if self.target.fma else self.exact("fadd", self.exact("fmul", a, b), c)
 
     def negative(self, a: str) -> str:
+        """The sign turned, of NaN and zero too."""
         return self.let(f"fneg {self.target.vector} {a}")
 
+    def item(self, kind: str, base: str, index: str) -> str:
+        """Address of an entry of an array of ``kind``."""
+        return self.let(f"getelementptr {kind}, ptr {base}, i64 {index}")
+
     def address(self, base: str, byte: int) -> str:
+        """Address some bytes further on."""
         return self.let(f"getelementptr i8, ptr {base}, i64 {byte}")
 
     def load_row(self, frame: str, row: int) -> str:
+        """A row of a frame."""
         size = 8 * self.target.width
         return self.let(f"load {self.target.vector}, ptr {self.address(frame, row * size)}, align {size}")
 
     def store_row(self, frame: str, row: int, value: str) -> None:
+        """Write a row of a frame."""
         size = 8 * self.target.width
         self.do(f" store {self.target.vector} {value}, ptr {self.address(frame, row * size)}, align {size}")
 
@@ -189,10 +232,14 @@ def sincos_function(target: Target) -> str:
     pair = w.let(f"insertvalue {{{v}, {v}}} {pair}, {v} {cosine}, 1")
     w.do(f" ret {{{v}, {v}}} {pair}")
     declares = "\n".join(sorted(w.used))
-    return (
-        f"{declares}\ndeclare i1 @llvm.vector.reduce.or.v{target.width}i1({mask})\ndeclare double @sin(double)\n"
-        f"declare double @cos(double)\ndefine {{{v}, {v}}} @sincos({v} %x) nounwind {{\nentry:\n" + "\n".join(w.lines) + "\n}\n"
-    )
+    return f"""{declares}
+declare i1 @llvm.vector.reduce.or.v{target.width}i1({mask})
+declare double @sin(double)
+declare double @cos(double)
+define {{{v}, {v}}} @kinecast_sincos({v} %x) nounwind {{
+{w.body()}
+}}
+"""
 
 
 ARITHMETIC = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
@@ -211,6 +258,7 @@ class ChunkWriter:
         self.external: set[str] = set()
 
     def operand(self, a: int) -> str:
+        """The register of an operand, loaded or negated if need be."""
         program, v = self.schedule.program, a >> 1
         if program.code[v] == Op.CONST:
             return self.w.splat(-program.args[v][0] if a & 1 else program.args[v][0])
@@ -235,6 +283,7 @@ class ChunkWriter:
         return f"{declares}\ndefine void @{name}(ptr noalias %frame) nounwind {{\n{body}\n ret void\n}}\n"
 
     def compute(self, v: int) -> str:
+        """The register of a value of this chunk."""
         program, w, t = self.schedule.program, self.w, self.target
         op, args = program.code[v], program.args[v]
         if op in (Op.SIN, Op.COS):
@@ -264,19 +313,24 @@ class ChunkWriter:
         return self.truth(w.let(f"{'and' if op == Op.AND else 'or'} {t.mask} {nonzero[0]}, {nonzero[1]}"))
 
     def truth(self, mask: str) -> str:
-        return self.w.let(f"select {self.target.mask} {mask}, {self.target.vector} {self.w.splat(1.0)}, {self.target.vector} zeroinitializer")
+        """1 where a mask is set, 0 elsewhere."""
+        t = self.target
+        return self.w.let(f"select {t.mask} {mask}, {t.vector} {self.w.splat(1.0)}, {t.vector} zeroinitializer")
 
     def extremum(self, compare: str, x: str, y: str) -> str:
         """The C library's fmin and fmax but for NaN, which wins here: it must not vanish from its lane."""
         t, w = self.target, self.w
-        smaller = w.let(f"select {t.mask} {w.let(f'fcmp {compare} {t.vector} {x}, {y}')}, {t.vector} {x}, {t.vector} {y}")
-        return w.let(f"select {t.mask} {w.let(f'fcmp uno {t.vector} {x}, {x}')}, {t.vector} {x}, {t.vector} {smaller}")
+        first = w.let(f"fcmp {compare} {t.vector} {x}, {y}")
+        chosen = w.let(f"select {t.mask} {first}, {t.vector} {x}, {t.vector} {y}")
+        nan = w.let(f"fcmp uno {t.vector} {x}, {x}")
+        return w.let(f"select {t.mask} {nan}, {t.vector} {x}, {t.vector} {chosen}")
 
     def trig(self, op: int, angle: str) -> str:
+        """Sine or cosine of a register; both come from one call."""
         v = self.target.vector
         if angle not in self.angles:
-            self.external.add(f"declare {{{v}, {v}}} @sincos({v})")
-            self.angles[angle] = self.w.let(f"call {{{v}, {v}}} @sincos({v} {angle})")
+            self.external.add(f"declare {{{v}, {v}}} @kinecast_sincos({v})")
+            self.angles[angle] = self.w.let(f"call {{{v}, {v}}} @kinecast_sincos({v} {angle})")
         return self.w.let(f"extractvalue {{{v}, {v}}} {self.angles[angle]}, {0 if op == Op.SIN else 1}")
 
     def library(self, name: str, operands: list[str]) -> str:
