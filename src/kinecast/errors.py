@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -46,3 +47,9 @@ def unknown(kind: str, name: object, known: Iterable[str], *, key: str | None = 
     shown = ", ".join(names[:_NAMES_SHOWN]) or "none"
     more = f", and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     return UnknownNameError(f"unknown {kind} {name!r}; {hint}known: {shown}{more}", key=key)
+
+
+def brief(value: object) -> str:
+    """What was given, in at most 60 characters of one line."""
+    text = " ".join(reprlib.repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from kinecast.errors import InputError, unknown
+from kinecast.errors import InputError, brief, unknown
 from kinecast.files import Source
 
 
@@ -23,7 +23,7 @@ class Checked(BaseModel):
 def check(model: type[Checked], data: Any, source: Source) -> None:
     """Raise what is wrong with `data`; an unknown key comes first, as it explains a missing one."""
     if not isinstance(data, dict):
-        raise source.error("", f"must be a mapping (key: value), got {_brief(data)}")
+        raise source.error("", f"must be a mapping (key: value), got {brief(data)}")
     try:
         model.model_validate(data)
     except ValidationError as error:
@@ -53,7 +53,7 @@ def _explained(model: type[BaseModel], data: Any, error: Any, source: Source) ->
         else:
             kind = get_args(owner)[-1]
     if known:
-        return source.error(field_path, f"must be {words}, got {_brief(field_value)}")
+        return source.error(field_path, f"must be {words}, got {brief(field_value)}")
     fields = _holder(kind, value).model_fields
     if error["type"] == "missing":
         return source.error(path, f"{last} is missing; it must be {fields[last].description}")
@@ -69,8 +69,3 @@ def _holder(kind: Any, value: Any) -> Any:
         return next((found for member in get_args(kind) if (found := _holder(member, value)) is not None), None)
     is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
     return kind if (is_model and isinstance(value, dict)) or get_origin(kind) is type(value) else None
-
-
-def _brief(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -6,17 +6,21 @@ Numbers are read as YAML 1.2 and JSON do (1e-3 is a number, 010 is ten, `no` is 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
+from kinecast.errors import InputError
 from kinecast.files import Source
 
 # The C loader is ten times faster; PyYAML is built without it in places.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SafeDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-_MOST_VALUES = 1_000_000  # a file of a hundred lines can hold more, through aliases of aliases
+_PLAIN = (None, "")  # the style of a word without quotation marks
+_DEEPEST = 50
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
@@ -27,60 +31,81 @@ def parse(text: str, name: str) -> tuple[Any, Source]:
     """The data in `text`, and their source, which is called `name`."""
     lines: dict[str, int] = {}
     source = Source(name, lines)
-    loader = _Loader(text)
+    events = yaml.parse(text, Loader=_Loader)  # not load(): the C code behind it crashes on a thousand brackets
     try:
-        node = loader.get_single_node()
-        data = None if node is None else _plain(node, "", source, lines, ())
+        first = [next(events), next(events)][1]  # the start of the stream, then of a document, or the end
+        data = None
+        if isinstance(first, yaml.DocumentStartEvent):
+            data = _Builder(events, source, lines).value(next(events), "", 0)
+            _, after = next(events), next(events)
+            if not isinstance(after, yaml.StreamEndEvent):
+                raise _at(source, after, "", "a second document begins; there must be one")
     except yaml.YAMLError as error:
-        raise source.error("", _broken(error)) from None
-    except RecursionError:
-        raise source.error("", "is nested too deeply") from None
-    finally:
-        loader.dispose()
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
+        where = Source(name, {} if mark is None else {"": mark.line + 1})
+        raise where.error("", f"is not YAML: {' '.join(str(problem).split())}") from None
     return data, source
 
 
-def _plain(node: Any, path: str, source: Source, lines: dict[str, int], inside: tuple[int, ...]) -> Any:
-    lines.setdefault(path, node.start_mark.line + 1)
-    if id(node) in inside:
-        raise source.error(path, "contains itself through an alias (*)")
-    if len(lines) > _MOST_VALUES:
-        raise source.error(path, f"is one value more than {_MOST_VALUES}")
-    inside = (*inside, id(node))
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node)
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(child, f"{path}[{i}]", source, lines, inside) for i, child in enumerate(node.value)]
-    data: dict[str, Any] = {}
-    for key_node, child in node.value:
-        key = key_node.value if isinstance(key_node, yaml.ScalarNode) else ""
+def _at(source: Source, event: Any, path: str, message: str) -> InputError:
+    """The error about the part at `path`, which begins at the line of `event`."""
+    return Source(source.name, {path: event.start_mark.line + 1}).error(path, message)
+
+
+@dataclass(frozen=True)
+class _Builder:
+    """Makes data of the parser's events, and keeps the line of every value."""
+
+    events: Iterator[Any]
+    source: Source
+    lines: dict[str, int]
+    anchors: dict[str, Any] = field(default_factory=dict)
+
+    def value(self, event: Any, path: str, depth: int) -> Any:
+        """The value that begins with `event`."""
+        self.lines.setdefault(path, event.start_mark.line + 1)
+        if depth > _DEEPEST:
+            raise _at(self.source, event, "", "is nested too deeply")
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self.anchors:
+                raise _at(self.source, event, path, f"*{event.anchor} must stand after the end of &{event.anchor}")
+            return self.anchors[event.anchor]
+        if isinstance(event, yaml.ScalarEvent):
+            data: Any = _scalar(event)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            data = []
+            while not isinstance(inner := next(self.events), yaml.SequenceEndEvent):
+                data.append(self.value(inner, f"{path}[{len(data)}]", depth + 1))
+        else:
+            data = {}
+            while not isinstance(inner := next(self.events), yaml.MappingEndEvent):
+                key = self.key(inner, path, data)
+                data[key] = self.value(next(self.events), f"{path}.{key}" if path else key, depth + 1)
+        if event.anchor:
+            self.anchors[event.anchor] = data
+        return data
+
+    def key(self, event: Any, path: str, before: dict[str, Any]) -> str:
+        """A key of the mapping at `path`, which has the keys of `before` so far."""
+        key: str = event.value if isinstance(event, yaml.ScalarEvent) else ""
+        if not key or (key == "<<" and event.style in _PLAIN):
+            raise _at(self.source, event, path, "a key must be a word")
         inner = f"{path}.{key}" if path else key
-        repeated = key in data
-        if not repeated:
-            lines.setdefault(inner, key_node.start_mark.line + 1)
-        if key in ("", "<<") or repeated:
-            what = f"the key {key!r} is there twice" if repeated else "a key must be a word"
-            raise source.error(path, f"line {key_node.start_mark.line + 1}: {what}")
-        data[key] = _plain(child, inner, source, lines, inside)
-    return data
+        if key in before:
+            raise _at(self.source, event, inner, f"is there twice, first in line {self.lines[inner]}")
+        self.lines[inner] = event.start_mark.line + 1
+        return key
 
 
-def _scalar(node: Any) -> Any:
-    text: str = node.value
-    if node.style not in (None, ""):  # quoted, or a block of text
+def _scalar(event: Any) -> Any:
+    text: str = event.value
+    if event.style not in _PLAIN:  # quoted, or a block of text
         return text
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INTEGER.fullmatch(text):
         return int(text)
     return float(text) if _FLOAT.fullmatch(text) else text
-
-
-def _broken(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error)
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    return f"is not YAML: {where}{' '.join(str(problem).split())}"
 
 
 class _Dumper(_SafeDumper):  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinecast.errors import InputError
@@ -21,18 +21,21 @@ def close(a, b):
     return np.abs(a.matrix() - b.matrix()).max() < 100 * ROUNDING
 
 
+@settings(deadline=None)
 @given(transforms, transforms, transforms)
 def test_products_are_those_of_the_matrices_and_associative(a, b, c):
     np.testing.assert_allclose((a @ b).matrix(), a.matrix() @ b.matrix(), atol=10 * ROUNDING)
     assert close((a @ b) @ c, a @ (b @ c))
 
 
+@settings(deadline=None)
 @given(transforms)
 def test_the_inverse_undoes(a):
     assert close(a @ a.inverse(), Transform.identity())
     assert close(a.inverse() @ a, Transform.identity())
 
 
+@settings(deadline=None)
 @given(transforms)
 def test_roll_pitch_yaw_give_the_rotation_back(a):
     again = Transform.from_xyz_rpy(a.translation, roll_pitch_yaw(a.rotation))

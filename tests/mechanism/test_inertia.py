@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinecast.errors import InputError
@@ -20,6 +20,7 @@ def test_six_numbers_are_moments_then_products():
     assert inertia_matrix(expected, "body").tolist() == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.floats(-1, 1)] * 3), min_size=3, max_size=12))
 def test_every_cloud_of_masses_is_accepted(places):
     places = np.array(places) - np.mean(places, axis=0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinecast.errors import InputError
+from kinecast.errors import InputError, brief
 
 Array = NDArray[np.float64]
 
@@ -27,19 +27,19 @@ def finite_array(value: ArrayLike, shape: tuple[int, ...], what: str, key: str) 
     except ValueError:  # a ragged list
         given = np.empty(0, dtype=object)
     if given.dtype.kind not in "iuf":
-        raise InputError(f"{what}: {key} must be an array of {_words(shape)}, got {_brief(value)}", key=key)
+        raise InputError(f"{what}: {key} must be an array of {_words(shape)}, got {brief(value)}", key=key)
     if given.shape != shape:
         raise InputError(f"{what}: {key} must be an array of {_words(shape)}, got shape {given.shape}", key=key)
     array = np.array(given, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise InputError(f"{what}: {key} must be finite, got {_brief(array.tolist())}", key=key)
+        raise InputError(f"{what}: {key} must be finite, got {brief(array.tolist())}", key=key)
     return read_only(array)
 
 
 def finite_number(value: Any, what: str, key: str) -> float:
     """`value` as a float, which must be a finite number."""
     if not _is_number(value) or not isfinite(value):
-        raise InputError(f"{what}: {key} must be a finite number, got {_brief(value)}", key=key)
+        raise InputError(f"{what}: {key} must be a finite number, got {brief(value)}", key=key)
     return float(value)
 
 
@@ -54,7 +54,7 @@ def interval(value: Any, what: str, key: str) -> tuple[float, float] | None:
     except (TypeError, ValueError, IndexError):
         pair = []
     if len(pair) != 2 or any(isnan(x) for x in pair):
-        raise InputError(f"{what}: {key} must be a number, [lower, upper] or null, got {_brief(value)}", key=key)
+        raise InputError(f"{what}: {key} must be a number, [lower, upper] or null, got {brief(value)}", key=key)
     if pair[0] > pair[1]:
         raise InputError(f"{what}: {key} must have lower <= upper, got [{pair[0]:g}, {pair[1]:g}]", key=key)
     return pair[0], pair[1]
@@ -64,7 +64,7 @@ def name(value: Any, kind: str) -> str:
     """`value` as the name of a `kind` (mechanism, joint, point): printable, not empty, no blanks at its ends."""
     if not isinstance(value, str) or not value or not value.isprintable() or value != value.strip():
         raise InputError(
-            f"the name of a {kind} must be printable text without blanks at its ends, got {_brief(value)}", key="name"
+            f"the name of a {kind} must be printable text without blanks at its ends, got {brief(value)}", key="name"
         )
     return value
 
@@ -75,8 +75,3 @@ def _is_number(value: Any) -> bool:
 
 def _words(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) + " numbers"
-
-
-def _brief(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
