@@ -66,3 +66,19 @@ def _solve_tridiagonal(below: Array, diagonal: Array, above: Array, right: Array
     for k in reversed(range(len(pivot) - 1)):
         solution[k] = (solution[k] - above[k] * solution[k + 1]) / pivot[k]
     return solution
+
+
+def cubic(t: Array, x: Array, at: Array) -> tuple[Array, Array, Array]:
+    """Value, first and second derivative, each (M, columns), at the times `at` (M,) of the spline through x (N, columns).
+
+    Outside the samples the first and the last cubic go on.
+    """
+    h = np.diff(t)[:, None]
+    slope = np.diff(x, axis=0) / h
+    second = _second_derivatives(h, slope)
+    k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
+    u, width = (at - t[k])[:, None], h[k]
+    jerk = (second[k + 1] - second[k]) / width
+    rate = slope[k] - width * (2.0 * second[k] + second[k + 1]) / 6.0
+    value = x[k] + u * (rate + u * (0.5 * second[k] + u * jerk / 6.0))
+    return value, rate + u * (second[k] + 0.5 * u * jerk), second[k] + u * jerk

@@ -10,6 +10,7 @@ it, and the ends of the arcs near it. z is linear in c, with weights W(b) that a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,15 +24,35 @@ Indices = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 
 @dataclass(frozen=True)
 class Mesh:
-    """Arcs of so many equal segments; `multiplicity` is that of the knots between arcs."""
+    """Arcs of so many equal segments; `multiplicity` is that of the knots between arcs.
+
+    `tied` arcs (index, fraction) end at that fraction of the duration: something is asked for there.
+    """
 
     arcs: tuple[int, ...]
     multiplicity: int = 1
+    tied: tuple[tuple[int, float], ...] = ()
 
     @property
     def segments(self) -> int:
         """Segments in all."""
         return sum(self.arcs)
+
+    @property
+    def even_ends(self) -> Array:
+        """The ends of the arcs, as fractions of the duration, that make all segments equal."""
+        return np.cumsum(self.arcs) / self.segments
+
+    def place(self, fraction: float) -> tuple[int, float]:
+        """(segment, fraction of it) of a fraction of the duration, for one arc or at the end of a tied one."""
+        if fraction in (0.0, 1.0):
+            return (0, 0.0) if fraction == 0.0 else (self.segments - 1, 1.0)
+        for arc, tied in self.tied:
+            if tied == fraction:
+                return sum(self.arcs[: arc + 1]), 0.0
+        assert len(self.arcs) == 1
+        segment = min(int(fraction * self.segments), self.segments - 1)
+        return segment, fraction * self.segments - segment
 
     @property
     def n_control(self) -> int:
@@ -89,6 +110,12 @@ class Grid:
     share: Array
     n_checks: int
     orders: int
+
+    def index(self, fraction: float) -> int:
+        """The check point at a fraction of the duration, one of the mesh's places."""
+        segment, inside = self.mesh.place(fraction)
+        own = slice(self.n_checks)
+        return int(np.flatnonzero((self.segment[own] == segment) & (self.fraction[own] == inside))[0])
 
     @cached_property
     def _first_knot(self) -> Indices:
@@ -162,15 +189,14 @@ class Grid:
 GAUSS_POINTS = 4  # exact for polynomials of degree 7: with cubic splines, for squared torques of slow motions
 
 
-def make_grid(mesh: Mesh, check_points: int, orders: int) -> Grid:
+def make_grid(mesh: Mesh, check_points: int, orders: int, places: Sequence[tuple[int, float]] = ()) -> Grid:
     """The grid of a mesh: `check_points` a segment, the segment's beginning the first, and the end of the motion.
 
-    Where the acceleration may jump, the limit from the left is a point too.
+    Where the acceleration may jump, the limit from the left is a point too, and so are these `places`.
     """
-    checks = [(k, i / check_points) for k in range(mesh.segments) for i in range(check_points)]
     corners = np.cumsum(mesh.arcs) - 1 if mesh.multiplicity > 1 else [mesh.segments - 1]
-    checks += [(int(k), 1.0) for k in corners]
-    checks.sort()
+    regular = {(k, i / check_points) for k in range(mesh.segments) for i in range(check_points)}
+    checks = sorted(regular | {(int(k), 1.0) for k in corners} | set(places))
     nodes, shares = np.polynomial.legendre.leggauss(GAUSS_POINTS)
     gauss = [(k, 0.5 + 0.5 * node) for k in range(mesh.segments) for node in nodes]
     segment, fraction = np.array([*checks, *gauss]).T

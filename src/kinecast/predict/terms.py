@@ -307,5 +307,5 @@ def _surroundings(terms: Terms, z: Expression, data: Expression) -> Surroundings
             slope = data[6 * (len(terms.loads_at) + k) :][:6]
             wrench = wrench + z[-1] * slope
         point = terms.structure.point(name)
-        applied.append(AppliedLoad(point.joint, point.at, wrench[:3], wrench[3:]))
+        applied.append(AppliedLoad(point.joint, point.at, wrench[3:], wrench[:3]))
     return Surroundings(constant(terms.structure.gravity), ca.SX(6, 1), ca.SX(6, 1), tuple(applied))

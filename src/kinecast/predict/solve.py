@@ -1,0 +1,148 @@
+"""From a task to a raw answer: programs, starts, the best of several, coarse to fine, finer meshes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kinecast.motion.basis import Array
+from kinecast.motion.bspline import BSpline
+from kinecast.predict import guess
+from kinecast.predict.mesh import DEGREE, Mesh
+from kinecast.predict.program import Program
+from kinecast.predict.solvers import Report, Solution, solve
+from kinecast.predict.task import Task
+from kinecast.predict.terms import Terms
+from kinecast.predict.transcribe import choose_hessian, terms_of, transcribe, uniform_mesh
+
+if TYPE_CHECKING:
+    from kinecast.engine import Kernel
+
+Say = Callable[[str], None]
+FEASIBLE = 1e-6  # scaled violation of rows up to which a solution of the solver's tolerance counts as one
+_BETTER = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One program and what the solver made of it, with everything that was spent on the way there."""
+
+    task: Task
+    program: Program
+    solution: Solution
+    compile_seconds: float
+
+    @property
+    def spline(self) -> BSpline:
+        """The motion."""
+        program, x = self.program, self.solution.x
+        return BSpline(program.grid.mesh.knots(program.ends(x)), program.control(x), DEGREE)
+
+    @property
+    def solved(self) -> bool:
+        """Whether the solver is content."""
+        return self.solution.status in ("optimal", "acceptable")
+
+    @property
+    def objective(self) -> float:
+        """J."""
+        return self.program.objective(self.solution.x)
+
+
+@dataclass(frozen=True, eq=False)
+class Workshop:
+    """A task with its kernels, ready to solve on any mesh."""
+
+    task: Task
+    terms: Terms
+    hessian: str
+    compile_seconds: float
+    say: Say
+    report: Report | None = None
+
+    @classmethod
+    def of(cls, task: Task, say: Say, report: Report | None = None) -> Workshop:
+        """Loads or compiles the kernels."""
+        start = time.perf_counter()
+        terms = terms_of(task)
+        hessian, why = choose_hessian(task, terms)
+        kernels: list[Kernel] = [terms.values, terms.first]
+        kernels += [terms.second] if hessian == "exact" else [terms.gauss_newton] if hessian == "gauss-newton" else []
+        fresh = sum(not kernel.from_cache for kernel in kernels)
+        seconds = time.perf_counter() - start if fresh else 0.0
+        say(f"kernels: {len(kernels)}, {fresh} of them compiled now")
+        say(f"second derivatives: {hessian} ({why})")
+        return cls(task, terms, hessian, seconds, say, report)
+
+    def program(self, mesh: Mesh, check_points: int | None = None) -> Program:
+        """The task on a mesh."""
+        return transcribe(self.task, mesh, self.terms, self.hessian, check_points=check_points)
+
+    def solve(self, program: Program, x0: Array) -> Answer:
+        """One solve, the objective scaled by its value at the start."""
+        size = abs(program.f(x0))
+        scaled = replace(program, f_scale=size if 1e-12 < size < np.inf else 1.0)
+        solution = solve(scaled, x0, self.task.settings, self.report)
+        self.say(
+            f"{self.task.settings.name}: {solution.status} after {solution.iterations} iterations "
+            f"({solution.solver_says}), J = {program.objective(solution.x):.8g}, T = {program.ends(solution.x)[-1]:.6g} s"
+        )
+        return Answer(self.task, scaled, solution, self.compile_seconds)
+
+    def first_answer(self, previous: BSpline | None = None) -> Answer:
+        """The task on its own mesh, from the guess that it names; the best of all starts."""
+        mesh = uniform_mesh(self.task)
+        program = self.program(mesh)
+        self.say(
+            f"program: {program.n_x} variables, {program.n_rows} constraints, {mesh.segments} segments, "
+            f"{program.grid.n_checks} check points, {len(program.jacobian_pattern.rows)} Jacobian entries"
+        )
+        for group in program.groups:
+            if not group.hard:
+                self.say(f"scale: rows of {group.name} are divided by {group.scale:.6g} {group.unit}".rstrip())
+        if previous is not None:
+            x0 = guess.from_motion(program, previous)
+        elif self.task.guess == "coarse":
+            x0 = guess.from_motion(program, self._coarse().spline)
+        elif self.task.guess == "quasi-static":
+            x0 = guess.quasi_static(self.task, program)
+        else:
+            x0 = guess.line(self.task, program)
+        best = self.solve(program, x0)
+        rng = np.random.default_rng(self.task.seed)
+        for k in range(1, self.task.starts):
+            if best.solution.status == "interrupted":
+                break
+            self.say(f"start {k + 1} of {self.task.starts}")
+            other = self.solve(program, guess.bent(program, x0, rng))
+            best = better(best, other)
+        return best
+
+    def _coarse(self) -> Answer:
+        """Coarse to fine: half the segments, from half of those, down to four."""
+        counts = [self.task.segments]
+        while counts[-1] >= 8:
+            counts.append(counts[-1] // 2)
+        answer: Answer | None = None
+        for count in reversed(counts[1:] or counts):
+            program = self.program(uniform_mesh(self.task, count))
+            x0 = guess.line(self.task, program) if answer is None else guess.from_motion(program, answer.spline)
+            answer = self.solve(program, x0)
+        assert answer is not None
+        return answer
+
+
+def better(one: Answer, other: Answer) -> Answer:
+    """The answer to keep: a solved one, then the cheaper one; an interruption ends the search and is kept as such."""
+    if one.solved != other.solved:
+        kept = one if one.solved else other
+    elif one.solved:
+        kept = other if other.objective < one.objective - _BETTER * abs(one.objective) else one
+    else:
+        worse = guess.violation(other.program, other.solution.x) >= guess.violation(one.program, one.solution.x)
+        kept = one if worse else other
+    return kept
