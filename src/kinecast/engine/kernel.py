@@ -44,8 +44,8 @@ DENSE, SPARSE = "dense", "sparse"
 class Kernel:
     """A compiled function over leading batch axes.
 
-    ``ufunc`` returns dense arrays; ``sparse_ufunc`` returns, for each output, its structural nonzeros as a vector,
-    whose positions in the flattened dense output are ``patterns``.
+    ``ufunc`` returns dense arrays; ``sparse_ufunc`` returns, for each output, its structural nonzeros as a vector, whose
+    positions in the flattened dense output are ``patterns`` (an output that is zero throughout has one, a zero).
     """
 
     name: str
@@ -113,6 +113,9 @@ def kernel(
     """The kernel under a key. ``trace`` must give the same function whenever the key is the same."""
     import llvmlite
 
+    empty = [port.name for port in (*inputs, *outputs) if not port.size]
+    if empty:
+        raise ValueError(f"{name}: {empty[0]!r} has no entries; every argument of a kernel needs at least one")
     chosen = target()
     ports = tuple(inputs), tuple(outputs)
     own = source_fingerprint(Path(__file__).parent)

@@ -208,8 +208,8 @@ def _table() -> dict[int, Any]:
 def read(function: casadi.Function) -> Program:
     """The program of an SX function: common values shared, signs folded, counted.
 
-    Outputs may be sparse; positions are row-major in the dense matrix. Raises NotImplementedError naming an operation
-    that has no vector code.
+    Outputs may be sparse; positions are row-major in the dense matrix. One without any nonzero gets an explicit zero
+    (NumPy has no empty core dimensions). Raises NotImplementedError naming an operation that has no vector code.
     """
     import casadi as ca
 
@@ -245,6 +245,7 @@ def read(function: casadi.Function) -> Program:
             work[function.instruction_output(k)[0]] = table[op](build, *found)
         else:
             raise NotImplementedError(f"{function.name()}: operation number {op} of CasADi has no vector code")
+    outputs = [output or [(0, build.const(0.0))] for output in outputs]
     program = Program(
         code=tuple(build.code),
         args=tuple(build.args),

@@ -58,15 +58,14 @@ def driver_module(
     """LLVM text with one loop for each entry point ``{name: outputs as structural nonzeros only}``."""
     parts = [_declarations(target), packing.prelude(target)]
     parts += [f"declare void @chunk{c}(ptr)\n" for c in range(len(schedule.chunks))]
-    parts += [packing.pack(target, f"pack{k}", port.size) for k, port in enumerate(inputs) if port.size]
+    parts += [packing.pack(target, f"pack{k}", port.size) for k, port in enumerate(inputs)]
     for name, sparse in entry_points.items():
         all_rows = schedule.sparse_rows if sparse else schedule.output_rows
         arguments = [_Argument(k, port.shape, f"pack{k}") for k, port in enumerate(inputs)]
         for k, rows in enumerate(all_rows):
             shape = (len(rows),) if sparse else outputs[k].shape
             arguments.append(_Argument(len(inputs) + k, shape, f"{name}_unpack{k}"))
-            if rows:
-                parts.append(packing.unpack(target, arguments[-1].mover, rows, schedule.zero_row))
+            parts.append(packing.unpack(target, arguments[-1].mover, rows, schedule.zero_row))
         parts.append(_Loop(schedule, target, arguments, len(inputs)).text(name))
     return "\n".join(parts)
 
@@ -160,7 +159,7 @@ class _Loop:
                 stride = out.let(f"load i64, ptr {out.item('i64', '%steps', str(step))}, align 8")
                 strides.append(stride)
                 step += 1
-                expected //= max(1, length)
+                expected //= length
                 if length > 1:
                     fits = out.let(f"icmp eq i64 {stride}, {expected}")
                     contiguous = out.let(f"and i1 {contiguous}, {fits}")
@@ -210,8 +209,6 @@ class _Loop:
         single = out.let(f"icmp eq i64 {valid}, 1")
         row = 0
         for argument in self.inputs:
-            if not argument.size:
-                continue
             k, rows = argument.k, out.address(frame, row * 8 * self.target.width)
             stride = out.let(f"select i1 {single}, i64 0, i64 %stride{k}")
             common = f"ptr {self.start(argument, sample)}, i64 {stride}, i64 {valid}, ptr {rows}"
@@ -235,9 +232,8 @@ class _Loop:
         out = self.out
         sample, valid = self.place(first_tile, tile)
         frame = self.frame(tile)
-        outputs = [argument for argument in self.outputs if argument.size]
         several = out.let(f"icmp ne i64 {valid}, 1")  # turning squares for one sample would be wasted
-        for argument in outputs:
+        for argument in self.outputs:
             k, mover = argument.k, argument.mover
             target = f"ptr {self.start(argument, sample)}, i64 %stride{k}, i64 {valid}"
             self.either(
@@ -248,7 +244,7 @@ class _Loop:
         bad = out.let(f"load i64, ptr {out.item('i64', '%bad', tile)}, align 8")
         finite, poisoned, after = out.let(f"icmp eq i64 {bad}, 0"), out.label("poisoned"), out.label("unpacked")
         out.do(f" br i1 {finite}, label %{after}, label %{poisoned}\n{poisoned}:")
-        for argument in outputs:
+        for argument in self.outputs:
             k = argument.k
             where = f"ptr {self.start(argument, sample)}, i64 {bad}, i64 %stride{k}, i64 {valid}"
             out.do(f" call void @poison({where}, {self.strides[k]})")
