@@ -336,7 +336,7 @@ def _xml(text: str, name: str) -> Element:
         path[-2].children.append(path[-1])
 
     def refuse_entity(entity: str, *_: object) -> None:
-        raise Source(name).error("", f"line {parser.CurrentLineNumber}: entities (&{entity};) are not read")
+        raise Source(name, {"": parser.CurrentLineNumber}).error("", f"entities (&{entity};) are not read")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: path.pop()
@@ -344,5 +344,6 @@ def _xml(text: str, name: str) -> Element:
     try:
         parser.Parse(text, True)
     except expat.ExpatError as error:
-        raise Source(name).error("", f"line {error.lineno}: is not XML: {expat.ErrorString(error.code)}") from None
+        where = Source(name, {"": error.lineno})
+        raise where.error("", f"is not XML: {expat.ErrorString(error.code)}") from None
     return top.children[0]
