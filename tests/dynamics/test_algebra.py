@@ -14,6 +14,7 @@ from kinecast.dynamics.algebra import (
     joint_rotation_translation,
     path_to,
 )
+from kinecast.engine.program import read
 from kinecast.mechanism import Joint, Structure
 from kinecast.mechanism.geometry import rot_z
 from kinecast.mechanism.joints import DH
@@ -64,6 +65,14 @@ def test_the_pose_is_before_times_motion_times_after(kind, convention, rng):
 def test_zeros_of_a_rotation_are_structural(dh, entries):
     R, _ = joint_rotation_translation(Joint.from_dh("j", dh), ca.SX.sym("q"))
     assert R.nnz() == entries
+
+
+@pytest.mark.parametrize(("theta", "additions"), [(0.0, 0), (np.pi / 2, 0), (-np.pi, 0), (0.3, 1)])
+def test_a_constant_turn_about_the_axis_costs_an_addition_and_a_right_angle_nothing(theta, additions):
+    q = ca.SX.sym("q")
+    R, _ = joint_rotation_translation(Joint.from_dh("j", DH(theta=theta)), q)
+    counts = read(ca.Function("rotation", [q], [R])).counts
+    assert (counts.additions, counts.multiplications, counts.trig) == (additions, 0, 2)
 
 
 def test_cross_products_take_columns_one_by_one_and_skip_zeros(rng):

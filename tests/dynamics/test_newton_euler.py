@@ -144,6 +144,6 @@ def test_no_more_operations_than_published_for_this_recursion(n):
     symbols = [ca.SX.sym(x, n) for x in "qva"]
     tau = newton_euler.inverse_dynamics(structure, *symbols, at_rest(structure))
     counts = read(ca.Function("torques", symbols, [tau])).counts
-    published = next(row for row in INVERSE_DYNAMICS if row.source.startswith("Luh"))
+    published = next(row for row in INVERSE_DYNAMICS if row.source.startswith("Walker and Orin"))
     assert (counts.multiplications, counts.additions) == (127 * n - 121, 99 * n - 107)
     assert np.all(np.array([counts.multiplications, counts.additions]) <= published.at(n))

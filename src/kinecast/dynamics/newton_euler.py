@@ -62,6 +62,7 @@ from kinecast.dynamics.algebra import (
     path_to,
 )
 from kinecast.dynamics.newton_euler_sensitivities import (
+    ReactionSensitivity,
     load_sensitivities,
     motion_sensitivities,
     reaction_sensitivities,
@@ -89,10 +90,7 @@ def inverse_dynamics_sensitivities(
     structure: Structure, q: Expression, v: Expression, a: Expression, around: Surroundings
 ) -> tuple[Expression, Expression, Expression, Expression]:
     """(tau, dtau_dq, dtau_dv, dtau_da), the derivatives (n, n) by the thesis's recursions (3.93, 3.95)."""
-    links = motion(structure, q, v, a, around)
-    forces = reactions(structure, links, around)
-    changes = motion_sensitivities(structure, links)
-    rates = reaction_sensitivities(structure, links, forces, changes, around)
+    links, forces, rates = _all_steps(structure, q, v, a, around)
     return _torques(structure, links, forces, a), *torque_sensitivities(structure, links, rates)
 
 
@@ -100,12 +98,18 @@ def joint_loads_sensitivities(
     structure: Structure, q: Expression, v: Expression, a: Expression, around: Surroundings
 ) -> tuple[Expression, Expression, Expression, Expression]:
     """(loads, d_dq, d_dv, d_da): `joint_loads` and its derivatives (6 joints, n)."""
+    links, forces, rates = _all_steps(structure, q, v, a, around)
+    return _loads_at_origins(structure, links, forces), *load_sensitivities(structure, links, forces, rates)
+
+
+def _all_steps(
+    structure: Structure, q: Expression, v: Expression, a: Expression, around: Surroundings
+) -> tuple[tuple[Link, ...], tuple[Reaction, ...], tuple[ReactionSensitivity, ...]]:
+    """Steps 2-9 with their sensitivities."""
     links = motion(structure, q, v, a, around)
     forces = reactions(structure, links, around)
-    changes = motion_sensitivities(structure, links)
-    rates = reaction_sensitivities(structure, links, forces, changes, around)
-    rates_at_origins = load_sensitivities(structure, links, forces, rates)
-    return _loads_at_origins(structure, links, forces), *rates_at_origins
+    rates = reaction_sensitivities(structure, links, forces, motion_sensitivities(structure, links), around)
+    return links, forces, rates
 
 
 # ------------------------------------------------------------------------------------------------ forward, steps 2-8
