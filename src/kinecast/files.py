@@ -17,12 +17,11 @@ class Source:
 
     name: str
     lines: Mapping[str, int] = field(default_factory=dict)
-    show_path: bool = True
 
     def error(self, path: str, message: str, like: InputError | None = None) -> InputError:
         """The error to raise for the part at `path`, of the kind of `like`."""
         line = self._line(path)
-        where = [self.name, *([f"line {line}"] if line else []), *([path] if path and self.show_path else [])]
+        where = [self.name, *([f"line {line}"] if line else []), *([path] if path else [])]
         kind = InputError if like is None else type(like)
         return kind(f"{', '.join(where)}: {message}", key=path or None)
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from kinecast.errors import InputError
-from kinecast.files import write_whole
 from kinecast.motion.files import parse_motion, read_motion
 
 JOINTS = ("shoulder", "elbow")
@@ -104,22 +103,3 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     binary.write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(InputError, match="is not text in UTF-8"):
         read_motion(binary)
-
-
-def test_writing_where_one_cannot_is_refused_and_leaves_nothing(tmp_path):
-    with pytest.raises(InputError, match="cannot be written: no such file or directory"):
-        write_whole(tmp_path / "no" / "out.csv", "x")
-    with pytest.raises(InputError, match="cannot be written: is a directory"):
-        write_whole(tmp_path, "x")
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path):
-    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
-    target.write_text("old")
-    link.symlink_to(target)
-    write_whole(link, "new")
-    assert link.is_symlink()
-    assert target.read_text() == "new"
-    write_whole(type(link)(os.devnull), "x")
-    assert not os.path.isfile(os.devnull)
