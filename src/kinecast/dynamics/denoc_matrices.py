@@ -38,7 +38,7 @@ from kinecast.mechanism import Structure
 
 def twist_propagation(structure: Structure, q: Expression) -> Expression:
     """The matrix N_l (6 bodies, 6 bodies) of (9.6b), joints in order: B_ij where body j is i or carries it."""
-    bodies = _bodies(structure, q, ca.SX(structure.n, 1))
+    bodies = bodies_in_motion(structure, q, ca.SX(structure.n, 1))
     count = len(bodies)
     blocks = [[ca.SX(6, 6) for _ in range(count)] for _ in range(count)]
     for i in range(count):
@@ -49,7 +49,7 @@ def twist_propagation(structure: Structure, q: Expression) -> Expression:
 
 def joint_motion(structure: Structure, q: Expression) -> Expression:
     """The matrix N_d (6 bodies, n) of (9.6b): p_i in the rows of its body and the column of its coordinate."""
-    bodies = _bodies(structure, q, ca.SX(structure.n, 1))
+    bodies = bodies_in_motion(structure, q, ca.SX(structure.n, 1))
     columns = [ca.SX(6 * len(bodies), 1) for _ in range(structure.n)]
     for i, k in enumerate(coordinate_of(structure)):
         if k is not None:
@@ -64,7 +64,7 @@ def convective_matrix(structure: Structure, q: Expression, v: Expression) -> Exp
     gyroscopic part here is omega x I, which Christoffel's symbols split between the columns otherwise.
     """
     structure.require_open("the DeNOC formulation")
-    bodies = _bodies(structure, q, v)
+    bodies = bodies_in_motion(structure, q, v)
     count = len(bodies)
     # (9.11d) M~_i, (9.16j) M~'_i, and K_i = B_{i+1,i}^T H~_{i+1,i} of (9.16e), a sum where several bodies follow.
     composite = [body.M for body in bodies]
@@ -99,7 +99,7 @@ def convective_matrix(structure: Structure, q: Expression, v: Expression) -> Exp
 
 
 @dataclass(frozen=True, eq=False)
-class _Body:
+class Body:
     """One body in ground axes; the symbols are those of the module's docstring."""
 
     c: Expression
@@ -119,13 +119,13 @@ class _Body:
         return ca.diagcat(skew(self.omega), skew(self.omega))
 
 
-def _bodies(structure: Structure, q: Expression, v: Expression) -> list[_Body]:
+def bodies_in_motion(structure: Structure, q: Expression, v: Expression) -> list[Body]:
     """Poses and velocities of all bodies, parents first, in the structure's order."""
     structure.require_open("the DeNOC formulation")
     coordinate = coordinate_of(structure)
     still = ca.SX(3, 1)
     rotations, origins = {-1: constant(ca.DM.eye(3))}, {-1: still}
-    found: dict[int, _Body] = {}
+    found: dict[int, Body] = {}
     for i in structure.order:
         joint, parent, k = structure.joints[i], structure.parents[i], coordinate[i]
         R, x = joint_rotation_translation(joint, None if k is None else q[k])
@@ -142,17 +142,17 @@ def _bodies(structure: Structure, q: Expression, v: Expression) -> list[_Body]:
             p = ca.vertcat(e, cross(e, c - o)) if joint.turns else ca.vertcat(still, e)  # (9.4d), (9.5b)
             omega, c_rate = omega + p[:3] * v[k], c_rate + p[3:] * v[k]  # (9.4c)
         inertia = rotations[i] @ constant(joint.inertia) @ rotations[i].T
-        found[i] = _Body(c, c_rate, omega, p, ca.diagcat(inertia, constant(joint.mass * ca.DM.eye(3))))
+        found[i] = Body(c, c_rate, omega, p, ca.diagcat(inertia, constant(joint.mass * ca.DM.eye(3))))
     return [found[i] for i in range(len(structure.joints))]
 
 
-def _propagation(to: _Body, of: _Body) -> Expression:
+def _propagation(to: Body, of: Body) -> Expression:
     """The matrix B_ij of (9.4d): the twist of body j's mass centre as that of body i's, were they one."""
     eye = constant(ca.DM.eye(3))
     return ca.vertcat(ca.horzcat(eye, ca.SX(3, 3)), ca.horzcat(skew(of.c - to.c), eye))
 
 
-def _propagation_rate(to: _Body, of: _Body) -> Expression:
+def _propagation_rate(to: Body, of: Body) -> Expression:
     """Its rate B'_ij, (9.16d)."""
     nothing = ca.SX(3, 3)
     return ca.vertcat(ca.horzcat(nothing, nothing), ca.horzcat(skew(of.c_rate - to.c_rate), nothing))
