@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from math import fsum
 from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -149,7 +150,7 @@ class Structure:
     @property
     def mass(self) -> float:
         """Mass of all bodies, kg."""
-        return sum(joint.mass for joint in self.joints)
+        return fsum(joint.mass for joint in self.joints)
 
     def joint(self, name: str) -> Joint:
         """The joint called `name`."""

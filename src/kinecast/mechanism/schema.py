@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from annotated_types import Len
 from pydantic import AllowInfNan, Field
 
 from kinecast.schema import Checked
 
-Vector = Annotated[list[float], Len(3, 3)]
+Vector = Annotated[list[float], Field(min_length=3, max_length=3)]
 Bound = Annotated[float, AllowInfNan(True)]
-Bounds = Bound | Annotated[list[Bound | None], Len(2, 2)] | None
-Word = Annotated[str, Len(1)]
+Bounds = Bound | Annotated[list[Bound | None], Field(min_length=2, max_length=2)] | None
+Word = Annotated[str, Field(min_length=1)]
 
 _VECTOR = "three numbers"
 _BOUNDS = "a number (symmetric), [lower, upper] or null"
@@ -24,7 +23,9 @@ class Pose(Checked):
 
     xyz: Vector = Field([0, 0, 0], description=f"{_VECTOR} (m)")
     rpy: Vector | None = Field(None, description=f"{_VECTOR}: roll, pitch, yaw about fixed x, y, z")
-    rotation: Annotated[list[Vector], Len(3, 3)] | None = Field(None, description="three rows of three numbers")
+    rotation: Annotated[list[Vector], Field(min_length=3, max_length=3)] | None = Field(
+        None, description="three rows of three numbers"
+    )
 
 
 class LimitsEntry(Checked):
@@ -67,9 +68,10 @@ class JointEntry(Checked):
     after: Pose | None = Field(None, description="a mapping of xyz and rpy")
     mass: float = Field(0, description="a number (kg)")
     com: Vector = Field([0, 0, 0], description=f"{_VECTOR} (m)")
-    inertia: Annotated[list[float], Len(6, 6)] | Annotated[list[Vector], Len(3, 3)] = Field(
-        [0.0] * 6, description="six numbers, xx, yy, zz, xy, xz, yz, or three rows of three (kg m2)"
-    )
+    inertia: (
+        Annotated[list[float], Field(min_length=6, max_length=6)]
+        | Annotated[list[Vector], Field(min_length=3, max_length=3)]
+    ) = Field([0.0] * 6, description="six numbers, xx, yy, zz, xy, xz, yz, or three rows of three (kg m2)")
     actuator_inertia: float | list[float] = Field(
         0, description="a number, or for several coordinates a list of numbers"
     )
