@@ -77,14 +77,17 @@ class Tree:
 
 
 def tree_of(structure: Structure) -> Tree:
-    """The moving joints of a structure."""
+    """The moving joints of a structure, branch after branch: in any other order Pinocchio's mass matrix is wrong."""
     structure.require_open("a tree")
     bodies: dict[str | None, tuple[int, Transform]] = {None: (-1, Transform.identity())}
     origins: dict[str, tuple[int, Transform]] = {}
     joints: list[TreeJoint] = []
     order: list[int] = []
     coordinate = {name: i for i, name in enumerate(structure.coordinates)}
-    for joint in (structure.joints[i] for i in structure.order):
+    waiting = [*reversed(structure.children(None))]
+    while waiting:
+        joint = structure.joint(waiting.pop())
+        waiting += reversed(structure.children(joint.name))
         parent, at = bodies[joint.parent]
         pose = at @ joint.before
         if joint.moves:
