@@ -142,12 +142,16 @@ class Program:
         lower[first:] = -np.inf
         return lower, upper
 
-    def row_times(self, x: Array) -> Array:
-        """The time [s] of every row as the solver sees them; NaN where it has none."""
+    def plain_bounds(self) -> tuple[Array, Array]:
+        """(lower, upper) of every row, before relaxation and splitting."""
+        return self._bounds
+
+    def plain_times(self, x: Array) -> Array:
+        """The time [s] of every row; NaN where it has none."""
         t = self.grid.times(self.ends(x))
         state = np.full(len(self.state.lower), np.nan)
         state[self.state.row] = t[self.state.point]
-        return np.concatenate([t[self.path.point], state, np.full(len(self.time.lower), np.nan)])[self._side]
+        return np.concatenate([t[self.path.point], state, np.full(len(self.time.lower), np.nan)])
 
     def rows_as_seen(self, values: Array) -> Array:
         """One value a row spread over the rows as the solver sees them."""

@@ -78,15 +78,15 @@ class Workshop:
         say(f"second derivatives: {hessian} ({why})")
         return cls(task, terms, hessian, seconds, say, report)
 
-    def program(self, mesh: Mesh, check_points: int | None = None) -> Program:
-        """The task on a mesh."""
-        return transcribe(self.task, mesh, self.terms, self.hessian, check_points=check_points)
+    def program(self, mesh: Mesh, check_points: int | None = None, near: tuple[Array, float] | None = None) -> Program:
+        """The task on a mesh; `near` = (ends of arcs [s], reach): they stay within so many segments of these."""
+        return transcribe(self.task, mesh, self.terms, self.hessian, check_points=check_points, near=near)
 
-    def solve(self, program: Program, x0: Array) -> Answer:
-        """One solve, the objective scaled by its value at the start."""
+    def solve(self, program: Program, x0: Array, warm: bool = False) -> Answer:
+        """One solve, the objective scaled by its value at the start; `warm` trusts the start to be nearly the answer."""
         size = abs(program.f(x0))
         scaled = replace(program, f_scale=size if 1e-12 < size < np.inf else 1.0)
-        solution = solve(scaled, x0, self.task.settings, self.report)
+        solution = solve(scaled, x0, replace(self.task.settings, warm=warm), self.report)
         self.say(
             f"{self.task.settings.name}: {solution.status} after {solution.iterations} iterations "
             f"({solution.solver_says}), J = {program.objective(solution.x):.8g}, T = {program.ends(solution.x)[-1]:.6g} s"

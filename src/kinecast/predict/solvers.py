@@ -42,6 +42,7 @@ class Settings:
     tolerance: float = 1e-6
     max_iterations: int = 3000
     time_limit: float | None = None
+    warm: bool = False  # the start is nearly the answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,6 +368,7 @@ def _ipopt_options(program: Program, settings: Settings) -> dict[str, Any]:
     ipopt: dict[str, Any] = {
         "tol": settings.tolerance,
         "constr_viol_tol": min(settings.tolerance, 1e-8),
+        "compl_inf_tol": 0.01 * settings.tolerance,  # what is left of the barrier costs objective at every active limit
         "acceptable_tol": 100.0 * settings.tolerance,
         "max_iter": settings.max_iterations,
         "print_level": 0,
@@ -375,6 +377,8 @@ def _ipopt_options(program: Program, settings: Settings) -> dict[str, Any]:
         "bound_relax_factor": 1e-10,
         "honor_original_bounds": "yes",
     }
+    if settings.warm:
+        ipopt |= {"mu_init": 1e-4, "bound_push": 1e-6, "bound_frac": 1e-6}
     if program.hessian == "bfgs":
         ipopt["hessian_approximation"] = "limited-memory"
     return {"ipopt": ipopt, "clip_inactive_lam": True}

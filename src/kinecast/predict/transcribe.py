@@ -77,8 +77,12 @@ def transcribe(
     *,
     relaxed: Iterable[str] = (),
     check_points: int | None = None,
+    near: tuple[Array, float] | None = None,
 ) -> Program:
-    """The program. Groups named in `relaxed` are limits that the solver may widen at a price."""
+    """The program. Groups named in `relaxed` are limits that the solver may widen at a price.
+
+    With `near` = (ends of arcs [s], reach), every one but the last stays within so many segments of where it is there.
+    """
     places = [mesh.place(fraction) for fraction in special_fractions(task)]
     grid = make_grid(mesh, check_points or task.check_points, terms.orders, places)
     rows = _Rows(task, grid, terms)
@@ -87,6 +91,12 @@ def transcribe(
     names = [group.name for group in rows.groups]
     chosen = tuple(names.index(name) for name in relaxed)
     x_lower, x_upper, x_scale = _variables(task, grid, len(chosen), free_duration="duration" in set(relaxed))
+    if near is not None:
+        first = mesh.n_control * task.n
+        inner = slice(first, first + len(mesh.arcs) - 1)
+        ends, reach = near[0], near[1] * near[0][-1] / mesh.segments
+        x_lower[inner] = np.maximum(x_lower[inner], ends[:-1] - reach)
+        x_upper[inner] = np.minimum(x_upper[inner], ends[:-1] + reach)
     return Program(
         grid=grid,
         terms=terms,
