@@ -44,8 +44,8 @@ DENSE, SPARSE = "dense", "sparse"
 class Kernel:
     """A compiled function over leading batch axes.
 
-    ``ufunc`` returns dense arrays; ``sparse_ufunc`` returns, for each output, its structural nonzeros as a vector, whose
-    positions in the flattened dense output are ``patterns`` (an output that is zero throughout has one, a zero).
+    ``ufunc`` returns dense arrays; ``sparse_ufunc`` returns, for each output, its structural nonzeros as a vector, and
+    ``patterns`` their positions in the flattened dense output. An output that is zero throughout has one, a zero.
     """
 
     name: str

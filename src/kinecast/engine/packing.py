@@ -25,8 +25,7 @@ class Block:
 
 
 def blocks(size: int, width: int, zeros: frozenset[int] = frozenset()) -> list[Block]:
-    """Pieces of ``width`` in ascending order that cover ``size`` numbers; the last may reach back into the one before
-    it.
+    """Pieces of ``width`` in ascending order that cover ``size`` numbers; the last may reach back into its predecessor.
 
     Runs of zeros that are worth it get pieces of their own, which store without reading or turning anything; what such
     a piece writes beyond its run is overwritten by its successor. A size below the width gives one piece (see `_mask`).

@@ -13,19 +13,20 @@ Example::
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from kinecast.errors import NotSupportedError
+
 if TYPE_CHECKING:
     import casadi
 
 
 class Op(IntEnum):
-    """What a value is. The order matters only to the fingerprint."""
+    """What a value is."""
 
     CONST = 0
     INPUT = 1
@@ -99,13 +100,6 @@ class Program:
     def n_inputs(self) -> int:
         """Numbers in all inputs of one sample."""
         return sum(self.input_sizes)
-
-    def fingerprint(self) -> str:
-        """Hex digest of everything that decides the machine code."""
-        digest = hashlib.sha256()
-        for part in (self.code, self.args, self.input_sizes, self.output_sizes, self.outputs):
-            digest.update(repr(part).encode())
-        return digest.hexdigest()
 
 
 class _Builder:
@@ -209,7 +203,7 @@ def read(function: casadi.Function) -> Program:
     """The program of an SX function: common values shared, signs folded, counted.
 
     Outputs may be sparse; positions are row-major in the dense matrix. One without any nonzero gets an explicit zero
-    (NumPy has no empty core dimensions). Raises NotImplementedError naming an operation that has no vector code.
+    (NumPy has no empty core dimensions). Raises NotSupportedError naming an operation that has no vector code.
     """
     import casadi as ca
 
@@ -218,7 +212,7 @@ def read(function: casadi.Function) -> Program:
     offsets, total = [], 0
     for k in range(function.n_in()):
         if function.nnz_in(k) != function.numel_in(k):
-            raise NotImplementedError(f"{function.name()}: input {function.name_in(k)} is sparse; make it dense")
+            raise NotSupportedError(f"{function.name()}: input {function.name_in(k)} is sparse; make it dense")
         offsets.append(total)
         total += function.nnz_in(k)
     positions = []
@@ -244,7 +238,8 @@ def read(function: casadi.Function) -> Program:
             found = [work[i] for i in function.instruction_input(k)]
             work[function.instruction_output(k)[0]] = table[op](build, *found)
         else:
-            raise NotImplementedError(f"{function.name()}: operation number {op} of CasADi has no vector code")
+            name = next((name for name in dir(ca) if name.startswith("OP_") and getattr(ca, name) == op), str(op))
+            raise NotSupportedError(f"{function.name()}: CasADi's operation {name} has no vector code")
     outputs = [output or [(0, build.const(0.0))] for output in outputs]
     program = Program(
         code=tuple(build.code),

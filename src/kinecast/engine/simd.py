@@ -189,13 +189,14 @@ class Writer:
 
 
 def sincos_function(target: Target) -> str:
-    """``sincos``: sine and cosine of a vector; lanes beyond LARGE_ANGLE go through the C library one by one."""
+    """``kinecast_sincos``: sine and cosine of a vector; lanes beyond LARGE_ANGLE come from the C library.
+
+    The other lanes keep what the polynomials gave, so that no sample depends on its neighbours.
+    """
     w = Writer(target)
     v, i64s, mask = target.vector, target.integers, target.mask
     magnitude = w.intrinsic("fabs", "%x")
     large = w.let(f"fcmp ogt {v} {magnitude}, {w.splat(LARGE_ANGLE)}")
-    any_large = w.let(f"call i1 @llvm.vector.reduce.or.v{target.width}i1({mask} {large})")
-    w.do(f" br i1 {any_large}, label %exact, label %fast\nfast:")
     shifted = w.fma("%x", w.splat(2 / math.pi), w.splat(ROUND))
     quadrant = w.exact("fsub", shifted, w.splat(ROUND))
     rest = "%x"
@@ -212,34 +213,44 @@ def sincos_function(target: Target) -> str:
     first = w.let(f"select {mask} {odd}, {v} {cosine}, {v} {sine}")
     second = w.let(f"select {mask} {odd}, {v} {sine}, {v} {cosine}")
     next_bits = w.let(f"add {i64s} {bits}, splat (i64 1)")
-    results = []
+    small = []
     for value, sign_bits in ((first, bits), (second, next_bits)):
         two = w.let(f"and {i64s} {sign_bits}, splat (i64 2)")
         sign = w.let(f"shl {i64s} {two}, splat (i64 62)")
         raw = w.let(f"bitcast {v} {value} to {i64s}")
         flipped = w.let(f"xor {i64s} {raw}, {sign}")
-        results.append(w.let(f"bitcast {i64s} {flipped} to {v}"))
-    pair = w.let(f"insertvalue {{{v}, {v}}} undef, {v} {results[0]}, 0")
-    pair = w.let(f"insertvalue {{{v}, {v}}} {pair}, {v} {results[1]}, 1")
-    w.do(f" ret {{{v}, {v}}} {pair}\nexact:")
-    sine, cosine = "undef", "undef"
-    for lane in range(target.width):
-        angle = w.let(f"extractelement {v} %x, i64 {lane}")
-        s, c = w.let(f"call double @sin(double {angle})"), w.let(f"call double @cos(double {angle})")
-        sine = w.let(f"insertelement {v} {sine}, double {s}, i64 {lane}")
-        cosine = w.let(f"insertelement {v} {cosine}, double {c}, i64 {lane}")
-    pair = w.let(f"insertvalue {{{v}, {v}}} undef, {v} {sine}, 0")
-    pair = w.let(f"insertvalue {{{v}, {v}}} {pair}, {v} {cosine}, 1")
-    w.do(f" ret {{{v}, {v}}} {pair}")
+        small.append(w.let(f"bitcast {i64s} {flipped} to {v}"))
+
+    def give(values: list[str]) -> None:
+        pair = w.let(f"insertvalue {{{v}, {v}}} poison, {v} {values[0]}, 0")
+        pair = w.let(f"insertvalue {{{v}, {v}}} {pair}, {v} {values[1]}, 1")
+        w.do(f" ret {{{v}, {v}}} {pair}")
+
+    any_large = w.let(f"call i1 @llvm.vector.reduce.or.v{target.width}i1({mask} {large})")
+    w.do(f" br i1 {any_large}, label %library, label %polynomials\npolynomials:")
+    give(small)
+    w.do("library:")
+    exact = [lane_by_lane(w, name, ["%x"]) for name in ("sin", "cos")]
+    give([w.let(f"select {mask} {large}, {v} {e}, {v} {s}") for e, s in zip(exact, small, strict=True)])
     declares = "\n".join(sorted(w.used))
     return f"""{declares}
 declare i1 @llvm.vector.reduce.or.v{target.width}i1({mask})
-declare double @sin(double)
-declare double @cos(double)
 define {{{v}, {v}}} @kinecast_sincos({v} %x) nounwind {{
 {w.body()}
 }}
 """
+
+
+def lane_by_lane(w: Writer, name: str, vectors: list[str]) -> str:
+    """A function of the C library, on each lane by itself."""
+    t = w.target
+    w.used.add(f"declare double @{name}({', '.join(['double'] * len(vectors))})")
+    result = "poison"
+    for lane in range(t.width):
+        scalars = [w.let(f"extractelement {t.vector} {x}, i64 {lane}") for x in vectors]
+        value = w.let(f"call double @{name}({', '.join(f'double {s}' for s in scalars)})")
+        result = w.let(f"insertelement {t.vector} {result}, double {value}, i64 {lane}")
+    return result
 
 
 ARITHMETIC = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
@@ -255,7 +266,6 @@ class ChunkWriter:
         self.w = Writer(target)
         self.names: dict[int, str] = {}
         self.angles: dict[str, str] = {}
-        self.external: set[str] = set()
 
     def operand(self, a: int) -> str:
         """The register of an operand, loaded or negated if need be."""
@@ -278,7 +288,7 @@ class ChunkWriter:
                 value = self.operand(a)
                 for row in rows:
                     self.w.store_row("%frame", row, value)
-        declares = "\n".join(sorted(self.w.used | self.external))
+        declares = "\n".join(sorted(self.w.used))
         body = "\n".join(self.w.lines)
         return f"{declares}\ndefine void @{name}(ptr noalias %frame) nounwind {{\n{body}\n ret void\n}}\n"
 
@@ -289,7 +299,7 @@ class ChunkWriter:
         if op in (Op.SIN, Op.COS):
             return self.trig(op, self.operand(args[0]))
         if op == Op.LIBM1 or op == Op.LIBM2:
-            return self.library(args[-1], [self.operand(a) for a in args[:-1]])
+            return lane_by_lane(w, args[-1], [self.operand(a) for a in args[:-1]])
         x = [self.operand(a) for a in args]
         if op in ARITHMETIC:
             return w.op(ARITHMETIC[Op(op)], *x)
@@ -329,17 +339,6 @@ class ChunkWriter:
         """Sine or cosine of a register; both come from one call."""
         v = self.target.vector
         if angle not in self.angles:
-            self.external.add(f"declare {{{v}, {v}}} @kinecast_sincos({v})")
+            self.w.used.add(f"declare {{{v}, {v}}} @kinecast_sincos({v})")
             self.angles[angle] = self.w.let(f"call {{{v}, {v}}} @kinecast_sincos({v} {angle})")
         return self.w.let(f"extractvalue {{{v}, {v}}} {self.angles[angle]}, {0 if op == Op.SIN else 1}")
-
-    def library(self, name: str, operands: list[str]) -> str:
-        """A function of the C library, lane by lane."""
-        t, w = self.target, self.w
-        self.external.add(f"declare double @{name}({', '.join(['double'] * len(operands))})")
-        result = "undef"
-        for lane in range(t.width):
-            scalars = [w.let(f"extractelement {t.vector} {x}, i64 {lane}") for x in operands]
-            value = w.let(f"call double @{name}({', '.join(f'double {s}' for s in scalars)})")
-            result = w.let(f"insertelement {t.vector} {result}, double {value}, i64 {lane}")
-        return result

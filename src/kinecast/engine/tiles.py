@@ -127,7 +127,10 @@ class _Loop:
         """The function."""
         out, w, tiles = self.out, self.target.width, self.tiles
         save, restore, _ = _FLAGS.get(self.target.family, ("", "", ()))
-        out.do(f" %n = load i64, ptr %dims, align 8\n %bad = alloca [{tiles} x i64], align 8\n{save}")
+        out.do(f" %n = load i64, ptr %dims, align 8\n %bad = alloca [{tiles} x i64], align 8")
+        for k in range(4):
+            out.do(f" %sum{k} = alloca {self.target.vector}, align {8 * w}")
+        out.do(save)
         self.read_arguments()
         all_tiles = out.let(f"sdiv i64 {out.let(f'add i64 %n, {w - 1}')}, {w}")
         groups = out.let(f"sdiv i64 {out.let(f'add i64 {all_tiles}, {tiles - 1}')}, {tiles}")
@@ -216,16 +219,33 @@ class _Loop:
                 self.contiguous[k], f"@{argument.mover}({common})", f"@pack_strided({common}, {self.strides[k]})"
             )
             row += argument.size
-        # x * 0 is NaN where x is not finite; four sums, because each addition waits for the one before.
-        sums = ["zeroinitializer"] * 4
-        for r in range(row):
-            sums[r % 4] = self.out.fma(out.load_row(frame, r), "zeroinitializer", sums[r % 4])
-        total = out.exact("fadd", out.exact("fadd", sums[0], sums[1]), out.exact("fadd", sums[2], sums[3]))
+        total = self.not_finite(frame, row)
         lanes = out.let(f"fcmp uno {v} {total}, zeroinitializer")
         bits = out.let(f"bitcast {self.target.mask} {lanes} to i{self.target.width}")
         bad = out.let(f"zext i{self.target.width} {bits} to i64")
         out.do(f" store i64 {bad}, ptr {out.item('i64', '%bad', tile)}, align 8")
         out.store_row(frame, self.schedule.zero_row, "zeroinitializer")
+
+    def not_finite(self, frame: str, rows: int) -> str:
+        """NaN in the lanes where any input is NaN or infinite, 0 in the others."""
+        out, v, size = self.out, self.target.vector, 8 * self.target.width
+        # x * 0 is NaN where x is not finite. Four sums, because each addition waits for the one before.
+        for k in range(4):
+            out.do(f" store {v} zeroinitializer, ptr %sum{k}, align {size}")
+
+        def add(k: int, x: str) -> None:
+            total = out.fma(x, "zeroinitializer", out.let(f"load {v}, ptr %sum{k}, align {size}"))
+            out.do(f" store {v} {total}, ptr %sum{k}, align {size}")
+
+        if rows >= 4:
+            with out.loop(str(rows // 4)) as i:
+                four = out.item(f"[4 x {v}]", frame, i)
+                for k in range(4):
+                    add(k, out.load_row(four, k))
+        for k in range(rows % 4):
+            add(k, out.load_row(frame, rows - 1 - k))
+        sums = [out.let(f"load {v}, ptr %sum{k}, align {size}") for k in range(4)]
+        return out.exact("fadd", out.exact("fadd", *sums[:2]), out.exact("fadd", *sums[2:]))
 
     def unpack_tile(self, first_tile: str, tile: str) -> None:
         """Rows -> outputs; NaN where an input was not finite."""
