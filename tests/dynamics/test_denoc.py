@@ -3,22 +3,27 @@
 import casadi as ca
 import numpy as np
 import pytest
+from formulation_checks import (
+    TOLERANCE,
+    assert_forward_dynamics,
+    assert_inverse_dynamics_and_loads,
+    assert_long_chain,
+    counted,
+    looped_structure,
+    resting,
+)
 from mechanism_cases import CASES, case
 from planar_rods import rods
-from random_mechanisms import random_state, random_structure
+from random_mechanisms import random_state
 from reference_dynamics import function, mass_matrix, relative_difference, values
 
 from kinecast.dynamics import denoc
 from kinecast.dynamics.denoc_matrices import bodies_in_motion
 from kinecast.dynamics.surroundings import at_rest
-from kinecast.engine.program import read
 from kinecast.errors import NotSupportedError
 from kinecast.literature import FORWARD_DYNAMICS, INVERSE_DYNAMICS
-from kinecast.mechanism import Loop, Place
 from kinecast.mechanism.builtin import serial
 
-# Rounding of some thousand operations; accelerations also of solving with mass matrices of condition below 400.
-TOLERANCE = 1e-10
 # Closed forms are a few dozen operations.
 CLOSED_FORM = 1e-13
 
@@ -30,29 +35,14 @@ def numbers(expressions, symbols, at):
     return [x.full() for x in ca.Function("f", symbols, [ca.densify(x) for x in expressions]).call(at)]
 
 
-def counted(expression, *symbols):
-    counts = read(ca.Function("f", list(symbols), [ca.densify(expression)])).counts
-    return counts.multiplications + counts.divisions, counts.additions
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_torques_and_loads_agree_with_the_reference(name, rng):
-    structure, around = case(name)
-    state = random_state(rng, structure)
-    expected = function(structure, around)(*state)
-    (tau,) = values(denoc.inverse_dynamics, structure, around, state)
-    (loads,) = values(denoc.joint_loads, structure, around, state)
-    assert relative_difference(tau, expected[0].full()) < TOLERANCE
-    assert relative_difference(loads, expected[1].full()) < TOLERANCE
+    assert_inverse_dynamics_and_loads(denoc, name, rng)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_accelerations_follow_from_their_torques(name, rng):
-    structure, around = case(name)
-    q, v, a = random_state(rng, structure)
-    tau = function(structure, around)(q, v, a)[0].full()[:, 0]
-    (computed,) = values(denoc.forward_dynamics, structure, around, (q, v, tau))
-    assert relative_difference(computed, a[:, None]) < TOLERANCE
+    assert_forward_dynamics(denoc.forward_dynamics, name, rng)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -72,14 +62,12 @@ def test_inertia_matrix_its_inverse_and_solution_without_it(name, rng):
 
 
 def test_a_long_chain_there_and_back(rng):
+    assert_long_chain(denoc.forward_dynamics, rng)
     structure = serial(30)
-    around = at_rest(structure)
-    q, v, a = random_state(rng, structure)
-    tau = function(structure, around)(q, v, a)[0].full()
-    (computed,) = values(denoc.inverse_dynamics, structure, around, (q, v, a))
+    state = random_state(rng, structure)
+    (computed,) = values(denoc.inverse_dynamics, structure, at_rest(structure), state)
+    tau = function(structure, at_rest(structure))(*state)[0].full()
     assert relative_difference(computed, tau) < TOLERANCE
-    (computed,) = values(denoc.forward_dynamics, structure, around, (q, v, tau[:, 0]))
-    assert relative_difference(mass_matrix(structure, q) @ (computed - a[:, None]), 0 * tau) < TOLERANCE
 
 
 # ------------------------------------------------------------------------------------------------ matrices as printed
@@ -274,37 +262,32 @@ def test_example_9_4_torques_along_its_trajectory():
 
 @pytest.mark.parametrize("n", [6, 7, 10])
 def test_inverse_dynamics_takes_no_more_operations_than_table_9_1(n):
-    structure = serial(n)
-    q, v, a = (ca.SX.sym(name, n) for name in "qva")
-    counts = counted(denoc.inverse_dynamics(structure, q, v, a, at_rest(structure)), q, v, a)
+    counts = counted(resting(denoc.inverse_dynamics), n)
     assert counts == (91 * n - 114, 79 * n - 103)
     assert all(ours <= theirs for ours, theirs in zip(counts, REDYSIM_INVERSE.at(n), strict=True))
 
 
 @pytest.mark.parametrize("n", [6, 7, 10])
 def test_accelerations_from_phi_take_no_more_operations_than_table_9_6(n):
-    structure = serial(n)
-    q, phi = ca.SX.sym("q", n), ca.SX.sym("phi", n)
-    counts = counted(denoc.solve(structure, q, phi), q, phi)
+    counts = counted(denoc.solve, n, ("q", "phi"))
     assert counts == (132 * n - 227, 130 * n - 240)
     assert all(ours <= theirs for ours, theirs in zip(counts, REDYSIM_FORWARD.at(n), strict=True))
 
 
 @pytest.mark.parametrize("n", [6, 7, 10])
 def test_forward_dynamics_takes_no_more_operations_than_both_tables_together(n):
-    structure = serial(n)
-    q, v, tau = (ca.SX.sym(name, n) for name in ("q", "v", "tau"))
-    counts = counted(denoc.forward_dynamics(structure, q, v, tau, at_rest(structure)), q, v, tau)
+    counts = counted(resting(denoc.forward_dynamics), n)
     assert counts == (203 * n - 318, 196 * n - 327)
     together = np.add(REDYSIM_INVERSE.at(n), REDYSIM_FORWARD.at(n))
     assert all(ours <= theirs for ours, theirs in zip(counts, together, strict=True))
 
 
+def test_convective_matrix_takes_the_operations_of_its_docstring():
+    assert counted(denoc.convective_matrix, 6, "qv") == (2053, 1908)
+
+
 def test_closed_loops_are_refused_by_name(rng):
-    structure = random_structure(rng, 3)
-    ends = (Place(joint.name, np.zeros(3)) for joint in structure.joints[1:])
-    looped = structure.replace(loops=(Loop("four-bar", *ends),))
-    q = ca.SX.sym("q", 3)
+    looped, q = looped_structure(rng), ca.SX.sym("q", 3)
     for attempt in (
         lambda: denoc.inverse_dynamics(looped, q, q, q, at_rest(looped)),
         lambda: denoc.forward_dynamics(looped, q, q, q, at_rest(looped)),

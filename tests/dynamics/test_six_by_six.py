@@ -3,50 +3,37 @@
 import casadi as ca
 import numpy as np
 import pytest
+from formulation_checks import (
+    TOLERANCE,
+    assert_forward_dynamics,
+    assert_long_chain,
+    counted,
+    looped_structure,
+    resting,
+)
 from mechanism_cases import CASES, case
 from planar_rods import rods
-from random_mechanisms import random_state, random_structure
-from reference_dynamics import function, mass_matrix, relative_difference, values
+from random_mechanisms import random_state
+from reference_dynamics import function, relative_difference, values
 
 from kinecast.dynamics import six_by_six
 from kinecast.dynamics.screws import drive, passages, times
 from kinecast.dynamics.surroundings import at_rest
 from kinecast.dynamics.tree import build
-from kinecast.engine.program import read
 from kinecast.errors import NotSupportedError
-from kinecast.mechanism import Loop, Place
-from kinecast.mechanism.builtin import serial
 
-# Rounding of some thousand operations and of solving with mass matrices of condition below 400.
-TOLERANCE = 1e-10
 # Closed forms are a few dozen operations.
 CLOSED_FORM = 1e-12
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_accelerations_and_loads_agree_with_the_reference(name, rng):
-    structure, around = case(name)
-    q, v, a = random_state(rng, structure)
-    expected = function(structure, around)(q, v, a)
-    tau = expected[0].full()[:, 0]
-    computed, loads = values(six_by_six.forward_dynamics_and_loads, structure, around, (q, v, tau))
-    assert relative_difference(computed, a[:, None]) < TOLERANCE
-    assert relative_difference(loads, expected[1].full()) < TOLERANCE
-    (alone,) = values(six_by_six.forward_dynamics, structure, around, (q, v, tau))
-    assert relative_difference(alone, a[:, None]) < TOLERANCE
+    assert_forward_dynamics(six_by_six.forward_dynamics_and_loads, name, rng)
+    assert_forward_dynamics(six_by_six.forward_dynamics, name, rng)
 
 
 def test_a_long_chain_agrees_with_the_reference(rng):
-    structure = serial(30)
-    q, v, a = random_state(rng, structure)
-    expected = function(structure, at_rest(structure))(q, v, a)
-    computed, loads = values(
-        six_by_six.forward_dynamics_and_loads, structure, at_rest(structure), (q, v, expected[0].full()[:, 0])
-    )
-    # The mass matrix of 30 links is badly conditioned: it is the torques that have to agree.
-    missing = mass_matrix(structure, q) @ (computed - a[:, None])
-    assert np.abs(missing).max() < TOLERANCE * np.abs(expected[0].full()).max()
-    assert relative_difference(loads, expected[1].full()) < TOLERANCE
+    assert_long_chain(six_by_six.forward_dynamics_and_loads, rng)
 
 
 @pytest.mark.parametrize("name", ["chain, right angles", "tree, standard DH", "tree, everything"])
@@ -111,26 +98,16 @@ def test_two_link_arm_by_its_equations_of_motion(rng):
 
 @pytest.mark.parametrize("n", [6, 7, 10])
 def test_it_takes_no_more_operations_than_the_paper_states(n):
-    structure = serial(n)
-    symbols = [ca.SX.sym(name, n) for name in ("q", "v", "tau")]
-
-    def counted(*results):
-        counts = read(ca.Function("f", symbols, [ca.densify(x) for x in results])).counts
-        return counts.multiplications + counts.divisions, counts.additions
-
-    accelerations = counted(six_by_six.forward_dynamics(structure, *symbols, at_rest(structure)))
-    assert accelerations == (206 * n - 309, 201 * n - 324)
-    assert accelerations[0] <= 258 * n - 119
-    assert accelerations[1] <= 191 * n - 83
-    with_loads = counted(*six_by_six.forward_dynamics_and_loads(structure, *symbols, at_rest(structure)))
-    assert with_loads[0] <= 258 * n - 119
+    multiplications, additions = counted(resting(six_by_six.forward_dynamics), n)
+    assert (multiplications, additions) == (206 * n - 309, 201 * n - 324)
+    assert multiplications <= 258 * n - 119
+    assert additions <= 191 * n - 83
+    with_loads = counted(resting(six_by_six.forward_dynamics_and_loads), n)
+    assert with_loads == (241 * n - 276, 232 * n - 299)
 
 
 def test_closed_loops_are_refused_by_name(rng):
-    structure = random_structure(rng, 3)
-    ends = (Place(joint.name, np.zeros(3)) for joint in structure.joints[1:])
-    looped = structure.replace(loops=(Loop("four-bar", *ends),))
-    q = ca.SX.sym("q", 3)
+    looped, q = looped_structure(rng), ca.SX.sym("q", 3)
     for formula in (six_by_six.forward_dynamics, six_by_six.forward_dynamics_and_loads):
         with pytest.raises(NotSupportedError, match="6 x 6.*four-bar"):
             formula(looped, q, q, q, at_rest(looped))

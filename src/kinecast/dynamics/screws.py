@@ -21,13 +21,15 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kinecast.dynamics.algebra import cross
-from kinecast.dynamics.spatial.articulated import Articulated, in_parent, rigid
+from kinecast.dynamics.algebra import cross, skew
+from kinecast.dynamics.spatial.articulated import Articulated, Rows, in_parent, rigid
 from kinecast.dynamics.spatial.frames import LinkPose, applied_loads, link_poses
 from kinecast.dynamics.spatial.inverse import spin_rate
 from kinecast.dynamics.spatial.loads import joint_origin
 from kinecast.dynamics.surroundings import Expression, Surroundings, constant
 from kinecast.dynamics.tree import Link, Tree
+
+_NOTHING: Rows = ((ca.SX(0),) * 3,) * 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +82,46 @@ def _dot(row: Sequence[Expression], x: Expression) -> Expression:
 
 
 def composite_inertias(tree: Tree, ways: list[Passage]) -> list[Articulated]:
-    """Of every link with all that hangs on it, joints locked: Saha's M~_i (9.11d), Rodriguez' r_kk (7.9)."""
-    bodies = [rigid(link) for link in tree.links]
+    """Of every link with all that hangs on it, joints locked: Saha's M~_i (9.11d), Rodriguez' r_kk (7.9).
+
+    They stay rigid, so mass, first moment and inertia are handed inward instead of 21 entries: Saha's (9.14a-c).
+    """
+    masses = [link.mass for link in tree.links]
+    moments = [first_moment(link) for link in tree.links]
+    inertias = [rigid(link).J for link in tree.links]
     for k in reversed(range(len(tree.links))):
-        if tree.links[k].parent >= 0:
-            bodies[tree.links[k].parent] += ways[k].inertia(bodies[k])
-    return bodies
+        p, pose = tree.links[k].parent, ways[k].pose
+        if p < 0:
+            continue
+        moment, inertia = _slid(masses[k], moments[k], inertias[k], 2, pose.slide)
+        moment, inertia = pose.to_parent(moment), in_parent(Articulated(inertia, _NOTHING, _NOTHING), pose).J
+        for axis, distance in enumerate(pose.link.offset):
+            moment, inertia = _slid(masses[k], moment, inertia, axis, ca.SX(distance))
+        masses[p] += masses[k]
+        moments[p] = moments[p] + moment
+        inertias[p] = tuple(
+            tuple(x + y for x, y in zip(*rows, strict=True)) for rows in zip(inertias[p], inertia, strict=True)
+        )
+    return [
+        Articulated(inertia, _rows(skew(moment)), _rows(mass * ca.SX.eye(3)))
+        for mass, moment, inertia in zip(masses, moments, inertias, strict=True)
+    ]
+
+
+def _slid(mass: float, moment: Expression, inertia: Rows, axis: int, d: Expression) -> tuple[Expression, Rows]:
+    """First moment and inertia about an origin from which the old one is d along an axis: (9.14b), (9.14c)."""
+    i, k = (axis + 1) % 3, (axis + 2) % 3
+    moved, rows = ca.SX(moment), [[*row] for row in inertia]
+    moved[axis] += mass * d
+    both = d * (moment[axis] + moved[axis])
+    rows[i][i], rows[k][k] = rows[i][i] + both, rows[k][k] + both
+    for other in (i, k):
+        rows[other][axis] = rows[axis][other] = rows[axis][other] - d * moment[other]
+    return moved, tuple(map(tuple, rows))
+
+
+def _rows(matrix: Expression) -> Rows:
+    return tuple(tuple(matrix[i, k] for k in range(3)) for i in range(3))
 
 
 def external_wrenches(tree: Tree, ways: list[Passage], around: Surroundings) -> dict[int, Expression]:
