@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,6 +63,7 @@ class Workshop:
     compile_seconds: float
     say: Say
     report: Report | None = None
+    solved: list[Solution] = field(default_factory=list)  # every solve so far, for what they took
 
     @classmethod
     def of(cls, task: Task, say: Say, report: Report | None = None) -> Workshop:
@@ -87,6 +88,7 @@ class Workshop:
         size = abs(program.f(x0))
         scaled = replace(program, f_scale=size if 1e-12 < size < np.inf else 1.0)
         solution = solve(scaled, x0, replace(self.task.settings, warm=warm), self.report)
+        self.solved.append(solution)
         self.say(
             f"{self.task.settings.name}: {solution.status} after {solution.iterations} iterations "
             f"({solution.solver_says}), J = {program.objective(solution.x):.8g}, T = {program.ends(solution.x)[-1]:.6g} s"
