@@ -25,15 +25,16 @@ def counted(*outputs):
 
 # Every operation with vector code, each defined for arguments in [0.1, 0.9]; those with corners also at the corner.
 OPERATIONS = {
-    "add": A + B, "subtract": A - B, "multiply": A * B, "divide": A / B, "negate": -A, "square": A**2, 
+    "add": A + B, "subtract": A - B, "multiply": A * B, "divide": A / B, "negate": -A, "square": A**2,
     "twice": 2 * A, "invert": 1 / A, "sin": ca.sin(A), "cos": ca.cos(A), "sqrt": ca.sqrt(A), "fabs": ca.fabs(A - 0.5),
     "fmin": ca.fmin(A, B), "fmax": ca.fmax(A, B), "lt": A < B, "le": A <= B, "eq": ca.eq(A, B), "ne": ca.ne(A, B),
     "not": ca.logic_not(A < B), "and": ca.logic_and(A < 0.5, B < 0.5), "or": ca.logic_or(A < 0.5, B < 0.5),
     "if_else": ca.if_else(A < B, 3 * A, 4 * B), "floor": ca.floor(5 * A), "ceil": ca.ceil(5 * A), "tan": ca.tan(A),
-    "asin": ca.asin(A), "acos": ca.acos(A), "atan": ca.atan(A), "sinh": ca.sinh(A), "cosh": ca.cosh(A), "tanh": ca.tanh(A),
+    "asin": ca.asin(A), "acos": ca.acos(A), "atan": ca.atan(A), "sinh": ca.sinh(A), "cosh": ca.cosh(A),
+    "tanh": ca.tanh(A),
     "exp": ca.exp(A), "log": ca.log(A), "erf": ca.erf(A), "pow": A**B, "constpow": A**2.5, "atan2": ca.atan2(A, B),
     "fmod": ca.fmod(5 * A, B), "fma": A * B + 3, "fms": A * B - 3, "fnma": 3 - A * B, "negated sum": -(A + B) - A,
-    "constant": ca.SX(-1.5), "floor of negative": ca.floor(-5 * A), 
+    "constant": ca.SX(-1.5), "floor of negative": ca.floor(-5 * A),
     "sin of negative": ca.sin(-A), "cos of negative": ca.cos(-A),
 }  # fmt: skip
 

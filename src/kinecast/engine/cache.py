@@ -97,7 +97,7 @@ def _warn_once(place: Path, reason: str) -> None:
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "kinecast":
         level, frame = level + 1, frame.f_back
     text = f"kernel cache {place} {reason}: kernels are compiled anew in every process"
-    warnings.warn(text, CacheWarning, stacklevel=level - 1)
+    warnings.warn(text, CacheWarning, stacklevel=level)
 
 
 def read(key: str) -> tuple[dict[str, Any], list[bytes]] | None:
@@ -129,11 +129,11 @@ def _parse(data: bytes, key: str) -> tuple[dict[str, Any], list[bytes]] | None:
         if header["key"] != key:
             return None
         for length in header["objects"]:
-            objects.append(data[at : at + length])
+            objects.append(data[at : at + max(0, length)])
             at += length
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None  # whole, but not written by us
-    return (header, objects) if at == len(data) else None
+    return (header, objects) if [len(o) for o in objects] == header["objects"] and at == len(data) else None
 
 
 def write(key: str, header: dict[str, Any], objects: list[bytes]) -> None:
