@@ -22,7 +22,7 @@ from kinecast.mechanism.model import Structure
 CHAIN_LENGTHS = (6, 7, 10, 20, 50, 100, 200)
 
 # Where example-robot-data keeps the robots used here, and the joints that are held still.
-_ROBOT_FILES = {
+ROBOTS = {
     "panda": "panda_description/urdf/panda.urdf",
     "ur5": "ur_description/urdf/ur5_robot.urdf",
     "solo12": "solo_description/robots/solo12.urdf",
@@ -42,12 +42,12 @@ _FREE: tuple[tuple[Kind, int], ...] = (
 
 def names() -> tuple[str, ...]:
     """Every model `structure` knows; robots of example-robot-data only where that package is installed."""
-    return (*(_ROBOT_FILES if robots_folder() is not None else ()), "human55", *(f"chain{n}" for n in CHAIN_LENGTHS))
+    return (*(ROBOTS if robots_folder() is not None else ()), "human55", *(f"chain{n}" for n in CHAIN_LENGTHS))
 
 
 def structure(name: str) -> Structure:
     """The model called `name`, one of `names()`."""
-    if name in _ROBOT_FILES:
+    if name in ROBOTS:
         return robot(name)
     if name == "human55":
         return human55()
@@ -113,7 +113,7 @@ def robot(name: str) -> Structure:
     folder = robots_folder()
     if folder is None:
         raise NotSupportedError(f"robot {name!r} comes with the package example-robot-data, which is not installed")
-    read = Structure.read(folder / _ROBOT_FILES[name])
+    read = Structure.read(folder / ROBOTS[name])
     held = _HELD.get(name, ())
     joints = [held_still(joint) if joint.name in held else joint for joint in read.joints]
     tip = Point("benchmark tip", max((joint.name for joint in joints), key=lambda j: len(read.chain(j))))
