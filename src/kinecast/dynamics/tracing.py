@@ -24,6 +24,7 @@ from kinecast.mechanism import Structure
 METHODS: dict[str, str] = {
     "newton_euler": "kinecast.dynamics.newton_euler",
     "lagrange": "kinecast.dynamics.lagrange",
+    "lagrange_regular": "kinecast.dynamics.lagrange_regular",
     "six_by_six": "kinecast.dynamics.six_by_six",
     "denoc": "kinecast.dynamics.denoc",
     "filtering": "kinecast.dynamics.filtering",
