@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kinecast.dynamics.mechanism import BaseMotion, Load, Mechanism
     from kinecast.errors import InputError, KinecastError, NotSupportedError, UnknownNameError
+    from kinecast.predict.prediction import Prediction
 
 __version__ = "0.1.0.dev0"
 
@@ -28,6 +29,7 @@ __all__ = [
     "Load",
     "Mechanism",
     "NotSupportedError",
+    "Prediction",
     "UnknownNameError",
     "__version__",
     "load",
@@ -42,6 +44,7 @@ _HOME = {
     "KinecastError": "kinecast.errors",
     "NotSupportedError": "kinecast.errors",
     "UnknownNameError": "kinecast.errors",
+    "Prediction": "kinecast.predict.prediction",
 }
 
 

@@ -202,6 +202,32 @@ def bench(
 
 
 @app.command()
+def predict(
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.yaml", help="What to predict: see docs/predict.md.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="The folder to leave.")] = Path("run"),
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """Predict a motion: a folder with the motion, the result, a report. Exit code 1 when there is none."""
+    from kinecast.report.command import predict as run
+
+    if not run(problem, out, quiet=quiet, as_json=json_):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that kinecast predict left.")],
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """The report of a run folder again."""
+    from kinecast.report.command import report as run
+
+    run(folder, quiet=quiet, as_json=json_)
+
+
+@app.command()
 def doctor(quiet: Quiet = False, json_: Json = False) -> None:
     """What this installation is made of, and what is missing. Exit code 1 when something needed does not work."""
     from dataclasses import asdict

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,13 @@ from kinecast.dynamics.mechanism import Mechanism
 from kinecast.errors import InputError
 from kinecast.files import Source, read_whole
 from kinecast.motion.basis import Array
-from kinecast.motion.bspline import BSpline
+from kinecast.motion.bspline import BSpline, uniform_knots
 from kinecast.motion.files import read_motion
 from kinecast.predict.result import Motion
 from kinecast.predict.run import run
 from kinecast.predict.schema import Data, ProblemFile
 from kinecast.predict.task import Requirement, Task, make_task
-from kinecast.predict.terms import UserFunction
+from kinecast.predict.terms import OBJECTIVES, UserFunction
 from kinecast.schema import check
 from kinecast.yaml_text import parse
 
@@ -62,13 +62,16 @@ class Prediction:
         data, source = parse(read_whole(path, "a problem file is YAML"), os.fspath(path))
         check(ProblemFile, data, source)
         folder = Path(path).parent
+        for key in ("mechanism", "reference"):
+            if data.get(key) is not None:
+                data[key] = _beside(data[key], folder)
         with source.at("mechanism"):
-            mechanism = Mechanism.load(_beside(data["mechanism"], folder))
+            mechanism = Mechanism.load(data["mechanism"])
         plan = cls(mechanism, duration=1.0)
         plan._data, plan._source = data, source
         if data.get("reference") is not None:
             with source.at("reference"):
-                plan._reference = _recorded(_beside(data["reference"], folder), mechanism)
+                plan._reference = _recorded(data["reference"], mechanism)
         guess = data.get("guess", "line")
         if guess not in GUESSES:
             plan._data["guess"] = _beside(guess, folder)
@@ -175,10 +178,14 @@ class Prediction:
 
     def problem(self) -> Data:
         """The problem as a problem file holds it, defaults filled in (conditions and costs in Python left out)."""
-        check(ProblemFile, self._data, self._source)
-        whole = ProblemFile.model_validate(self._data)
-        data = whole.model_dump(mode="json")
-        data["limits"] = whole.limits.model_dump(mode="json", exclude_unset=True)
+        task = self.task()
+        data = ProblemFile.model_validate(self._data).model_dump(mode="json")
+        own = {"q": task.q_limits, "v": task.v_limits, "tau": task.tau_limits}
+        for kind, limits in own.items():
+            if kind not in self._data.get("limits", {}):
+                data["limits"][kind] = _by_name(task.structure.coordinates, limits)
+        if self._data.get("minimize") is None:
+            data["minimize"] = {name: task.objectives.get(name, 0.0) for name in OBJECTIVES}
         return data
 
     def solve(
@@ -209,8 +216,6 @@ class Prediction:
     def _guess_file(self, path: str) -> BSpline:
         with self._source.at("guess"):
             t, q = _recorded(path, self._mechanism)
-        from kinecast.motion.bspline import uniform_knots
-
         t = t - t[0]
         return BSpline.fit(t, q, uniform_knots(max(1, min(len(t) - 3, 100)), float(t[-1])))
 
@@ -225,7 +230,17 @@ def _recorded(path: str, mechanism: Mechanism) -> tuple[Array, Array]:
 def _beside(name: str, folder: Path) -> str:
     """The path relative to the problem file, if there is such a file; else the name itself."""
     path = folder / name
-    return str(path) if path.is_file() else name
+    return str(path.resolve()) if path.is_file() else name
+
+
+def _by_name(names: Sequence[str], limits: Array) -> dict[str, list[float | None]] | None:
+    """Limits (n, 2) as a problem file writes them."""
+    found = {
+        name: [float(x) if np.isfinite(x) else None for x in limit]
+        for name, limit in zip(names, limits, strict=True)
+        if np.isfinite(limit).any()
+    }
+    return found or None
 
 
 def _numbers(values: ArrayLike) -> Any:

@@ -104,7 +104,7 @@ def _message(status: Status, answer: Answer, everywhere: list[Excess]) -> str:
         text += " (to an acceptable, not the full accuracy)" if status == "acceptable" else ""
         if worst is None:
             return f"{text}; all limits hold."
-        return f"{text}; limits hold at the grid points, between them {worst.words}."
+        return f"{text}; limits hold to within {worst.amount:.2g} {worst.group.unit} ({worst.where}, between grid points)."
     iterations = answer.solution.iterations
     reasons = {
         "iteration_limit": f"Stopped at the limit of {iterations} iterations",

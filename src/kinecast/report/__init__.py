@@ -1,0 +1,1 @@
+"""What people look at: figures of a predicted motion, a report in one HTML file, the run folder."""

@@ -1,0 +1,186 @@
+"""Figures of a predicted motion: trajectories, torques with their limits, joint forces, iterations, the mechanism itself.
+
+Every figure is a plain `matplotlib.figure.Figure`: nothing opens a window, nothing depends on a display. Angles in degrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kinecast.motion.basis import Array
+from kinecast.predict.result import Motion, Samples
+
+COLORS = ("#1f6fb2", "#d1495b", "#2a9d6f", "#e09f3e", "#6d4c9f", "#3d5a5b", "#a23b72", "#7a7a2b")
+WIDTH, HEIGHT = 7.5, 2.7  # of one panel, inches
+SNAPSHOTS = 9
+MOST_NAMES = 12  # a legend of more is no help
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Curves that share an axis: names, values (N, curves), limits (curves, 2) or None, and what the axis says."""
+
+    names: Sequence[str]
+    values: Array
+    label: str
+    limits: Array | None = None
+
+
+def overview(motion: Motion) -> Figure:
+    """Everything in one figure."""
+    samples = motion.sample()
+    panels = [*trajectory_panels(motion, samples), *torque_panels(motion, samples), *force_panels(motion, samples)]
+    figure = _figure(len(panels) + 2)
+    axes = figure.subplots(len(panels) + 2, 1)
+    for axis, panel in zip(axes, panels, strict=False):
+        _draw(axis, samples.t, panel)
+    _draw_history(axes[-2], motion)
+    _draw_strip(axes[-1], motion)
+    return figure
+
+
+def sections(motion: Motion) -> list[tuple[str, Figure]]:
+    """(heading, figure) of the report."""
+    samples = motion.sample()
+    made: list[tuple[str, Figure]] = [("The motion", _single(lambda axis: _draw_strip(axis, motion), 2.0))]
+    for heading, panels in (
+        ("Trajectories", trajectory_panels(motion, samples)),
+        ("Torques and forces of the drives", torque_panels(motion, samples)),
+        ("Forces in the joints", force_panels(motion, samples)),
+    ):
+        figure = _figure(len(panels))
+        for axis, panel in zip(np.atleast_1d(figure.subplots(len(panels), 1, sharex=True)), panels, strict=True):
+            _draw(axis, samples.t, panel)
+        made.append((heading, figure))
+    made.append(("Iterations", _single(lambda axis: _draw_history(axis, motion))))
+    return made
+
+
+def trajectory_panels(motion: Motion, samples: Samples) -> list[Panel]:
+    """Positions and velocities, turning and sliding coordinates apart."""
+    panels = []
+    for what, values, limits in (
+        ("q", samples.q, motion.task.q_limits),
+        ("v", samples.v, motion.task.v_limits),
+    ):
+        for turning in (True, False):
+            chosen = [k for k, joint in enumerate(motion.task.structure.movable) if joint.turns == turning]
+            if chosen:
+                factor = 180.0 / np.pi if turning else 1.0
+                unit = {"q": "deg" if turning else "m", "v": "deg/s" if turning else "m/s"}[what]
+                names = [motion.task.structure.coordinates[k] for k in chosen]
+                word = "position" if what == "q" else "velocity"
+                panels.append(
+                    Panel(names, values[:, chosen] * factor, f"{word} [{unit}]", limits[chosen] * factor)
+                )
+    return panels
+
+
+def torque_panels(motion: Motion, samples: Samples) -> list[Panel]:
+    """Torques of turning and forces of sliding joints, with their limits."""
+    panels = []
+    for unit, word in (("N m", "torque"), ("N", "force")):
+        chosen = [k for k, own in enumerate(motion.task.units["tau"]) if own == unit]
+        if chosen:
+            names = [motion.task.structure.coordinates[k] for k in chosen]
+            panels.append(Panel(names, samples.tau[:, chosen], f"{word} [{unit}]", motion.task.tau_limits[chosen]))
+    return panels
+
+
+def force_panels(motion: Motion, samples: Samples) -> list[Panel]:
+    """Size of the force that each joint transmits."""
+    names = [joint.name for joint in motion.task.structure.joints]
+    return [Panel(names, np.linalg.norm(samples.loads[:, :, 3:], axis=2), "force in the joint [N]")]
+
+
+def _figure(panels: int, height: float = HEIGHT) -> Figure:
+    return Figure(figsize=(WIDTH, height * panels), layout="constrained")
+
+
+def _single(draw: Callable[[Axes], None], tall: float = 1.0) -> Figure:
+    figure = _figure(1, HEIGHT * tall)
+    draw(figure.subplots())
+    return figure
+
+
+def _draw(axis: Axes, t: Array, panel: Panel) -> None:
+    for k, name in enumerate(panel.names):
+        axis.plot(t, panel.values[:, k], color=COLORS[k % len(COLORS)], lw=1.6, label=name)
+    _draw_limits(axis, panel)
+    axis.set_xlabel("time [s]")
+    axis.set_ylabel(panel.label)
+    axis.set_xlim(t[0], t[-1])
+    axis.margins(y=0.08)
+    _tidy(axis)
+    if len(panel.names) <= MOST_NAMES:
+        axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
+
+
+def _draw_limits(axis: Axes, panel: Panel) -> None:
+    """Dashed lines; those far outside what the curves do would only flatten the curves."""
+    if panel.limits is None:
+        return
+    low, high = float(panel.values.min()), float(panel.values.max())
+    reach = 0.5 * max(high - low, 1e-9)
+    shared = len({tuple(limit) for limit in panel.limits.tolist()}) == 1
+    for k, limit in enumerate(panel.limits):
+        for value in limit:
+            if np.isfinite(value) and low - reach <= value <= high + reach:
+                color = "#555555" if shared else COLORS[k % len(COLORS)]
+                axis.axhline(value, color=color, lw=1.0, ls=(0, (5, 3)))
+        if shared:
+            break
+
+
+def _draw_history(axis: Axes, motion: Motion) -> None:
+    objective = np.array([value for value, _ in motion.history])
+    violation = np.array([value for _, value in motion.history])
+    number = np.arange(len(objective))
+    axis.plot(number, objective, color=COLORS[0], lw=1.6, marker=".", ms=4)
+    axis.set_xlabel("iteration")
+    axis.set_ylabel("objective", color=COLORS[0])
+    _tidy(axis)
+    other = axis.twinx()
+    other.semilogy(number, np.maximum(violation, 1e-12), color=COLORS[1], lw=1.2, marker=".", ms=4)
+    other.set_ylabel("largest violation (of the limit)", color=COLORS[1])
+    other.spines["top"].set_visible(False)
+
+
+def _draw_strip(axis: Axes, motion: Motion) -> None:
+    """Snapshots of the mechanism, from light to dark, in the plane that shows most of it; the ends' paths."""
+    t = np.linspace(0.0, motion.duration, SNAPSHOTS)
+    fine = np.linspace(0.0, motion.duration, 121)
+    joints = motion.task.structure.joints
+    places = {joint.name: motion.mechanism.pose(joint.name, motion.q(t))[..., :3, 3] for joint in joints}
+    everything = np.concatenate([np.zeros((1, 3)), *places.values()])
+    first, second = sorted(np.argsort(-np.ptp(everything, axis=0), kind="stable")[:2].tolist())
+    parents = {joint.parent for joint in joints}
+    for joint in joints:
+        if joint.name not in parents:
+            path = motion.mechanism.pose(joint.name, motion.q(fine))[..., :3, 3]
+            axis.plot(path[:, first], path[:, second], color=COLORS[1], lw=1.0)
+    for k in range(SNAPSHOTS):
+        shade = 0.25 + 0.75 * k / (SNAPSHOTS - 1)
+        for joint in joints:
+            start = np.zeros(3) if joint.parent is None else places[joint.parent][k]
+            end = places[joint.name][k]
+            x, y = [start[first], end[first]], [start[second], end[second]]
+            axis.plot(x, y, color=COLORS[0], alpha=shade, lw=2.2, marker="o", ms=3.5, solid_capstyle="round")
+    axis.plot(0.0, 0.0, marker="s", color="#333333", ms=7)
+    axis.set_aspect("equal", adjustable="datalim")
+    axis.set_xlabel(f"{'xyz'[first]} [m]")
+    axis.set_ylabel(f"{'xyz'[second]} [m]")
+    axis.set_title(f"every {t[1] - t[0]:.3g} s, from light to dark", fontsize=9, loc="left", color="#555555")
+    _tidy(axis)
+
+
+def _tidy(axis: Axes) -> None:
+    axis.grid(visible=True, color="#e4e4e4", lw=0.7)
+    axis.set_axisbelow(True)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)

@@ -1,0 +1,131 @@
+"""The run folder: problem.yaml, motion.csv, solution.json, log.txt, report.html, result.json.
+
+Every file is there whole or not at all. result.json is taken away first and written last, so that a folder that has
+one belongs to one finished run. solution.json holds the spline and what else it takes to look at the run again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from kinecast import __version__
+from kinecast.errors import InputError
+from kinecast.files import read_whole, write_whole
+from kinecast.motion.bspline import BSpline
+from kinecast.predict.excess import Excess
+from kinecast.predict.prediction import Prediction
+from kinecast.predict.refine import Switch
+from kinecast.predict.result import Motion, Seconds
+from kinecast.predict.rows import Group
+from kinecast.report.html import page
+from kinecast.yaml_text import dump
+
+COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
+MOTION, UNSOLVED = "motion.csv", "motion_unsolved.csv"
+
+
+def write_run(motion: Motion, folder: Path) -> Path:
+    """Write the folder, which is made if need be. What is no solution is called motion_unsolved.csv."""
+    closure = motion.check().max_q_error if motion.ok else None
+    problem = dump(motion.problem)
+    result = motion.summary() | {
+        "closure": {"max_q_error": closure},
+        "versions": {"kinecast": __version__} | {name: version(name) for name in ("casadi", "numpy", "llvmlite")},
+    }
+    files = {
+        "problem.yaml": problem,
+        MOTION if motion.ok else UNSOLVED: motion_csv(motion if motion.ok else motion.acknowledge()),
+        "solution.json": json.dumps(_solution(motion)) + "\n",
+        "log.txt": "\n".join([*motion.log, *_history(motion), ""]),
+        "report.html": page(motion, problem, closure),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for stale in ("result.json", UNSOLVED if motion.ok else MOTION):
+            (folder / stale).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+    for name, text in files.items():
+        write_whole(folder / name, text)
+    write_whole(folder / "result.json", json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    return folder
+
+
+def read_run(folder: Path) -> Motion:
+    """The motion of a run folder."""
+    plan = Prediction.load(folder / "problem.yaml")
+    result, solution = (_json(folder / name) for name in ("result.json", "solution.json"))
+    log = read_whole(folder / "log.txt", "a log is text").split("\n\niteration")[0].splitlines()
+    try:
+        excesses = [Excess(Group(**entry.pop("group")), **entry) for entry in solution["excesses"]]
+        at_nodes, between = (Excess(Group(**e.pop("group")), **e) if e else None for e in solution["worst"])
+        return Motion(
+            task=plan.task(),
+            mechanism=plan.mechanism.with_gravity(plan.task().structure.gravity),
+            problem=plan.problem(),
+            status=result["status"],
+            message=result["message"],
+            objective=result["objective"],
+            iterations=result["iterations"],
+            seconds=Seconds(**result["seconds"]),
+            at_nodes=at_nodes,
+            between_nodes=between,
+            excesses=excesses,
+            switches=[Switch(**entry) for entry in solution["switches"]],
+            history=[(f, v) for f, v in solution["history"]],
+            variables=result["variables"],
+            constraints=result["constraints"],
+            log=log,
+            unsealed=BSpline(solution["knots"], solution["control"], solution["degree"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{folder}: is not a run folder of this version: {error}") from None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(read_whole(path, "a run's result is JSON"))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: must hold an object")
+    return found
+
+
+def _solution(motion: Motion) -> dict[str, Any]:
+    spline = motion.unsealed
+    return {
+        "degree": spline.degree,
+        "knots": spline.knots.tolist(),
+        "control": spline.control.tolist(),
+        "switches": [asdict(switch) for switch in motion.switches],
+        "worst": [None if e is None else asdict(e) for e in (motion.at_nodes, motion.between_nodes)],
+        "excesses": [asdict(excess) for excess in motion.excesses],
+        "history": [list(entry) for entry in motion.history],
+    }
+
+
+def motion_csv(motion: Motion) -> str:
+    """The motion as a motion file: q, v, a, tau of every coordinate, the load in every joint."""
+    samples, structure = motion.sample(), motion.task.structure
+    header = ["t"]
+    columns = [samples.t]
+    for kind in ("q", "v", "a", "tau"):
+        for k, name in enumerate(structure.coordinates):
+            header.append(f"{kind}.{name}")
+            columns.append(getattr(samples, kind)[:, k])
+    for k, joint in enumerate(structure.joints):
+        for c in (3, 4, 5, 0, 1, 2):
+            header.append(f"load.{joint.name}.{COMPONENTS[c]}")
+            columns.append(samples.loads[:, k, c])
+    rows = [",".join(repr(float(x)) for x in row) for row in zip(*columns, strict=True)]
+    return "\n".join([",".join(header), *rows, ""])
+
+
+def _history(motion: Motion) -> list[str]:
+    lines = ["", "iteration  objective          largest violation, part of the limit"]
+    return lines + [f"{k:9d}  {f:.10e}  {v:.3e}" for k, (f, v) in enumerate(motion.history)]
