@@ -1,7 +1,7 @@
 """Decoupled natural orthogonal complement (DeNOC): inverse and forward dynamics in two and three recursions.
 
-After S. K. Saha, Introduction to Robotics, chapter 9 (equation numbers are its). The twists of all bodies are t = N
-theta', and N = N_l N_d splits into passing twists on (N_l, of the B_ij) and adding the joints' (N_d, of the p_i).
+After S. K. Saha, Introduction to Robotics, chapter 9 (equation numbers are its). The twists of all bodies are
+t = N theta', and N = N_l N_d splits into passing twists on (N_l, of the B_ij) and adding the joints' (N_d, of the p_i).
 Newton's and Euler's equations premultiplied by N^T lose the constraint wrenches; each product with N_l or its
 transpose is a recursion.
 
@@ -16,15 +16,14 @@ transpose is a recursion.
 | phi_i, phi^_i, phi~_i | tau_i - h_i; U^-1 phi; D^-1 U^-1 phi | N m, N |
 | eta_i, mu_i | wrench handed inward, twist rate handed outward, by U^-1 and U^-T | |
 
-Twists are those of the joint's origin, t^O of (9.7), as in Saha's later programs, for they cost less than those of
-the mass centre; the matrices N_l, N_d, C as printed, with mass centres, are in `denoc_matrices`. B is applied as
-two plane screws. A joint of several freedoms is stored as a sequence of one-freedom joints with massless bodies
-between, so p_i stays a vector; on a tree B has as many blocks as the branches ask for. Moving ground and loads
-enter as in (9.34), (9.35).
+Twists are those of the joint's origin, t^O of (9.7), for they cost less than those of the mass centre; the matrices
+N_l, N_d, C as printed, with mass centres, are in `denoc_matrices`. B is applied as two plane screws. A joint of several
+freedoms is stored as a sequence of one-freedom joints with massless bodies between, so p_i stays a vector; on a tree B
+has as many blocks as the branches ask for. Moving ground and loads enter as in (9.34), (9.35).
 
 Cost on a general chain of n > 2 revolute joints, divisions counted as multiplications: inverse dynamics 91 n - 114
-multiplications, 79 n - 103 additions; accelerations from phi (`solve`) 132 n - 227 and 130 n - 240; from tau 203 n
-- 318 and 196 n - 327. docs/theory/denoc.md compares with tables 9.1 and 9.6.
+multiplications, 79 n - 103 additions; accelerations from phi (`solve`) 132 n - 227 and 130 n - 240; accelerations from
+tau 203 n - 318 and 196 n - 327. docs/theory/denoc.md compares with tables 9.1 and 9.6.
 
 Example::
 

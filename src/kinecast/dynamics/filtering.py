@@ -45,6 +45,7 @@ import casadi as ca
 
 from kinecast.dynamics.algebra import cross
 from kinecast.dynamics.screws import (
+    NO_ROWS,
     Passage,
     along_axis,
     as_joint_loads,
@@ -58,10 +59,12 @@ from kinecast.dynamics.screws import (
     quadratic,
     times,
 )
-from kinecast.dynamics.spatial.articulated import Articulated, Hinge, eliminated, hinge, rigid
+from kinecast.dynamics.spatial.articulated import Articulated, Hinge, Rows, eliminated, hinge, rigid
 from kinecast.dynamics.surroundings import Expression, Surroundings
 from kinecast.dynamics.tree import Link, Tree, build
 from kinecast.mechanism import Structure
+
+_UNMOVED = Articulated(NO_ROWS, NO_ROWS, NO_ROWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,18 +274,17 @@ def inverse_mass_matrix(structure: Structure, q: Expression) -> Expression:
             handed = {i: g - G * g[at] for branch in beyond[k].values() for i, g in branch.items()}  # (I - G H) psi G
             handed[k] = G
             beyond[link.parent][k] = {i: phi[k].force(g) for i, g in handed.items()}
-    covariance: list[Expression] = []  # Lambda-
+    covariance: list[Articulated] = []  # Lambda-, rows and columns (linear; angular)
     for k, link in enumerate(tree.links):
         gain = gains[k]
         if gain is None:
             continue
-        before = ca.SX(6, 6) if link.parent < 0 else _outward(phi[k], covariance[link.parent])  # (10.30) Lambda+
-        G, axis = ca.vertcat(*gain.K), along_axis(link, ca.SX(1))
-        felt = before @ G
+        before = _UNMOVED if link.parent < 0 else phi[k].mobility(covariance[link.parent])  # (10.30) Lambda+
+        G, at = ca.vertcat(*gain.K), drive(link)
+        felt = _times(before, G)
         c = gain.inverse + ca.dot(G, felt)  # (10.3)
-        d = felt - c * axis
-        # (10.31) (I - G H)^T Lambda+ (I - G H) + H^T H / D
-        covariance.append(before - axis @ felt.T - d @ axis.T)
+        d = felt - along_axis(link, c)
+        covariance.append(_updated(before, link, felt, c - 2 * felt[at]))
         row = link.coordinate
         inverse[row, row] = c
         for branch in beyond[k].values():
@@ -293,23 +295,42 @@ def inverse_mass_matrix(structure: Structure, q: Expression) -> Expression:
     return inverse
 
 
+def _updated(before: Articulated, link: Link, felt: Expression, rest: Expression) -> Articulated:
+    """Lambda- = (I - G H)^T Lambda+ (I - G H) + H^T H / D, (10.31): Lambda+ but for the row and column of the axis.
+
+    From that row Lambda+ G (`felt`) goes off, and `rest` = c - 2 H Lambda+ G is added where they cross.
+    """
+    axis = (drive(link) + 3) % 6  # (linear; angular)
+    less = ca.vertcat(felt[3:], felt[:3])
+
+    def entry(value: Expression, i: int, k: int) -> Expression:
+        if axis not in (i, k):
+            return value
+        return value + rest if i == k else value - less[i + k - axis]
+
+    def rows(block: Rows, top: int, left: int) -> Rows:
+        return tuple(tuple(entry(block[i][k], top + i, left + k) for k in range(3)) for i in range(3))
+
+    return Articulated(rows(before.J, 0, 0), rows(before.B, 0, 3), rows(before.M, 3, 3))
+
+
 def _correlate_branches(
-    inverse: Expression, tree: Tree, covariance: Expression, branches: Sequence[dict[int, Expression]]
+    inverse: Expression, tree: Tree, covariance: Articulated, branches: Sequence[dict[int, Expression]]
 ) -> None:
     """Enters the pairs of joints whose branches part at one link."""
     for b, first in enumerate(branches[:-1]):
         for i, g in first.items():
-            felt = covariance @ g
+            felt = _times(covariance, g)
             for second in branches[b + 1 :]:
                 for k, other in second.items():
                     row, column = tree.links[k].coordinate, tree.links[i].coordinate
                     inverse[row, column] = inverse[column, row] = ca.dot(other, felt)
 
 
-def _outward(way: Passage, covariance: Expression) -> Expression:
-    """The product phi^T Lambda phi, column by column."""
-    half = ca.horzcat(*(way.motion(covariance[:, k]) for k in range(6))).T
-    return ca.horzcat(*(way.motion(half[:, k]) for k in range(6)))
+def _times(covariance: Articulated, w: Expression) -> Expression:
+    """A covariance of co-states, kept as (linear; angular), times a wrench."""
+    product = times(covariance, ca.vertcat(w[3:], w[:3]))
+    return ca.vertcat(product[3:], product[:3])
 
 
 def _nothing() -> Surroundings:

@@ -17,7 +17,7 @@ and 2 additions a plane, a symmetric 6 x 6 matrix 16 to 24 and as many additions
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
@@ -29,7 +29,7 @@ from kinecast.dynamics.spatial.loads import joint_origin
 from kinecast.dynamics.surroundings import Expression, Surroundings, constant
 from kinecast.dynamics.tree import Link, Tree
 
-_NOTHING: Rows = ((ca.SX(0),) * 3,) * 3
+NO_ROWS: Rows = ((ca.SX(0),) * 3,) * 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,22 @@ class Passage:
     def inertia(self, body: Articulated) -> Articulated:
         """A 6 x 6 inertia of the link as the parent feels it."""
         return in_parent(body, self.pose)
+
+    def mobility(self, body: Articulated) -> Articulated:
+        """A 6 x 6 matrix of the parent, from wrenches to twists, as that of the link: B (.) B^T for B of `motion`.
+
+        Its rows and columns are (linear; angular). So ordered a twist is moved like a wrench, moment with linear part,
+        the other way round: which is how it is done, step by step back along the passage.
+        """
+        still, link = ca.SX(1, 1), self.pose.link
+        back = tuple((axis, c, -s) for axis, c, s in reversed(self.pose.turns))
+        for pose in (
+            LinkPose(replace(link, offset=-link.offset), (), still),
+            LinkPose(replace(link, offset=0.0 * link.offset), back, still),
+            LinkPose(replace(link, offset=0.0 * link.offset), (), -self.pose.slide),
+        ):
+            body = in_parent(body, pose)
+        return body
 
 
 def passages(tree: Tree, q: Expression) -> list[Passage]:
@@ -94,7 +110,7 @@ def composite_inertias(tree: Tree, ways: list[Passage]) -> list[Articulated]:
         if p < 0:
             continue
         moment, inertia = _slid(masses[k], moments[k], inertias[k], 2, pose.slide)
-        moment, inertia = pose.to_parent(moment), in_parent(Articulated(inertia, _NOTHING, _NOTHING), pose).J
+        moment, inertia = pose.to_parent(moment), in_parent(Articulated(inertia, NO_ROWS, NO_ROWS), pose).J
         for axis, distance in enumerate(pose.link.offset):
             moment, inertia = _slid(masses[k], moment, inertia, axis, ca.SX(distance))
         masses[p] += masses[k]
