@@ -1,8 +1,9 @@
-"""Where everything is and how it moves: poses, velocities, accelerations and Jacobians of places; centre of mass, energies.
+"""Where everything is and how it moves: poses, velocities, accelerations, Jacobians of places; centre of mass, energies.
 
-All results have world axes (those of the ground frame). Velocities and accelerations are pairs (angular; linear) of a
-place: angular velocity [rad/s] and velocity of the point [m/s], their rates [rad/s2, m/s2] with gravity left out of it.
-A moving ground adds its own motion. Cost: linear in the joints between the ground and the place, or in all joints.
+All results have world axes (those of the ground frame) and count every body, those fixed to the ground too. Velocities
+and accelerations are pairs (angular; linear) of a place: angular velocity [rad/s] and velocity of the point [m/s],
+their rates [rad/s2, m/s2] with gravity left out of it. A moving ground adds its own motion. Cost: linear in the joints
+between the ground and the place, or in all joints.
 
 Example::
 
@@ -20,7 +21,7 @@ import numpy as np
 from kinecast.dynamics.algebra import cross
 from kinecast.dynamics.spatial.frames import link_poses
 from kinecast.dynamics.surroundings import Expression, Surroundings, constant
-from kinecast.dynamics.tree import Place, Tree
+from kinecast.dynamics.tree import Place, Tree, pseudo_inertia
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,9 @@ def frames(
     return found
 
 
-def _at(tree: Tree, place: Place, q: Expression, v: Expression, a: Expression, around: Surroundings) -> tuple[Frame, Expression]:
+def _at(
+    tree: Tree, place: Place, q: Expression, v: Expression, a: Expression, around: Surroundings
+) -> tuple[Frame, Expression]:
     """The frame that carries a place, and the way from its origin to the place, in world axes."""
     chain = [] if place.link < 0 else [*reversed(tree.ancestors(place.link)), place.link]
     frame = frames(tree, q, v, a, around, chain)[place.link]
@@ -82,7 +85,9 @@ def velocity(tree: Tree, place: Place, q: Expression, v: Expression, around: Sur
     return ca.vertcat(frame.w, frame.u + cross(frame.w, arm))
 
 
-def acceleration(tree: Tree, place: Place, q: Expression, v: Expression, a: Expression, around: Surroundings) -> Expression:
+def acceleration(
+    tree: Tree, place: Place, q: Expression, v: Expression, a: Expression, around: Surroundings
+) -> Expression:
     """(6, 1): angular acceleration, acceleration of the place."""
     frame, arm = _at(tree, place, q, v, a, around)
     return ca.vertcat(frame.wd, frame.ud + cross(frame.wd, arm) + cross(frame.w, cross(frame.w, arm)))
@@ -108,7 +113,7 @@ def center_of_mass(tree: Tree, q: Expression) -> Expression:
     """(3, 1) [m]. The mass must not be zero."""
     still = ca.SX(tree.n, 1)
     world = frames(tree, q, still, still, _STILL)
-    return _first_moment(tree, world) / sum(link.mass for link in tree.links)
+    return _first_moment(tree, world) / tree.structure.mass
 
 
 def potential_energy(tree: Tree, q: Expression, around: Surroundings) -> Expression:
@@ -119,19 +124,31 @@ def potential_energy(tree: Tree, q: Expression, around: Surroundings) -> Express
 
 def _first_moment(tree: Tree, world: dict[int, Frame]) -> Expression:
     total = ca.SX(3, 1)
-    for k, link in enumerate(tree.links):
-        total += link.mass * world[k].r + world[k].R @ constant(link.pseudo_inertia[:3, 3])
+    for k, P in _bodies(tree):
+        total += P[3, 3] * world[k].r + world[k].R @ constant(P[:3, 3])
     return total
+
+
+def _bodies(tree: Tree) -> list[tuple[int, np.ndarray]]:
+    """(link, pseudo-inertia) of all that has mass; -1 is what is fixed to the ground."""
+    held = np.zeros((4, 4))
+    for joint in tree.structure.joints:
+        place = tree.bodies[joint.name]
+        if place.link < 0:
+            held += place.pose @ pseudo_inertia(joint.mass, joint.com, joint.inertia) @ place.pose.T
+    return [
+        (k, P) for k, P in ((-1, held), *((k, link.pseudo_inertia) for k, link in enumerate(tree.links))) if P.any()
+    ]
 
 
 def momentum(tree: Tree, q: Expression, v: Expression, around: Surroundings) -> Expression:
     """(6, 1): angular momentum about the world's origin [kg m2/s], momentum [kg m/s]."""
     world = frames(tree, q, v, ca.SX(tree.n, 1), around)
     angular, linear = ca.SX(3, 1), ca.SX(3, 1)
-    for k, link in enumerate(tree.links):
-        frame, h = world[k], world[k].R @ constant(link.pseudo_inertia[:3, 3])
-        p = link.mass * frame.u + cross(frame.w, h)
-        spin = frame.R @ (constant(_inertia(link.pseudo_inertia)) @ (frame.R.T @ frame.w))
+    for k, P in _bodies(tree):
+        frame, h = world[k], world[k].R @ constant(P[:3, 3])
+        p = P[3, 3] * frame.u + cross(frame.w, h)
+        spin = frame.R @ (constant(_inertia(P)) @ (frame.R.T @ frame.w))
         angular += spin + cross(h, frame.u) + cross(frame.r, p)
         linear += p
     return ca.vertcat(angular, linear)
@@ -141,10 +158,12 @@ def kinetic_energy(tree: Tree, q: Expression, v: Expression, around: Surrounding
     """(1, 1) [J], of the bodies and of the drives' rotors."""
     world = frames(tree, q, v, ca.SX(tree.n, 1), around)
     twice = ca.SX(1, 1)
-    for k, link in enumerate(tree.links):
+    for k, P in _bodies(tree):
         w, u = (world[k].R.T @ x for x in (world[k].w, world[k].u))
-        s = constant(link.pseudo_inertia[:3, 3])
-        twice += ca.dot(w, constant(_inertia(link.pseudo_inertia)) @ w) + link.mass * ca.dot(u, u) + 2 * ca.dot(u, cross(w, s))
+        twice += (
+            ca.dot(w, constant(_inertia(P)) @ w) + P[3, 3] * ca.dot(u, u) + 2 * ca.dot(u, cross(w, constant(P[:3, 3])))
+        )
+    for link in tree.links:
         if link.actuator_inertia:
             twice += link.actuator_inertia * v[link.coordinate] ** 2
     return 0.5 * twice
