@@ -102,7 +102,6 @@ class Transcription:
         self._basis = np.concatenate([basis @ variables.own, basis @ variables.mirrored]).transpose(1, 2, 0).copy()
         self._constant = (basis @ variables.constant).transpose(1, 0, 2)  # (instants, orders, n)
         self._index, self._sign = np.array(variables.mirror.index), np.array(variables.mirror.sign)
-        self._directions = np.eye(3 * n + 1)
         self._nz = 3 * n + 1
 
     def motion(self, x: Array) -> Array:
@@ -135,7 +134,7 @@ class Transcription:
         m = np.zeros((len(z), self.node.size))
         m[rows.instant, rows.output] = multipliers[:count]
         m[:, self.effort] += objective * self.weights
-        dy, dz = self.node.second.ufunc(z[:, None], self.parameters[:, None], m[:, None], self._directions)
+        dy, dz = self.node.derivatives(z, self.parameters, m)
         jacobian = np.concatenate([self._chain(dy)[:, rows.instant, rows.output], rows.matrix.T], axis=1)
         q, g = self.quadratic
         gradient = self._gradient(dy[:, :, self.effort] * self.weights[:, None]) + q @ x + g
@@ -167,14 +166,18 @@ class Transcription:
         """(variables, variables) summed over the instants, from (instants, 3 n + 1, 3 n + 1)."""
         v, count = self.variables, len(dz)
         points = v.free * v.n
-        blocks = self._mirrored(dz[:, :-1].reshape(count, 3, v.n, self._nz), 2).reshape(count, 6, v.n * self._nz)
-        half = (self._basis @ blocks).reshape(count, points, self._nz)
         hessian = np.zeros((v.size, v.size))
-        right = half[:, :, :-1].reshape(count, points, 3, v.n).transpose(0, 2, 3, 1).reshape(count, 3, v.n, points)
-        right = self._mirrored(right, 2).reshape(count * 6, v.n * points)
-        basis = self._basis.transpose(1, 0, 2).reshape(v.free, count * 6)
-        hessian[:points, :points] = (basis @ right).reshape(points, points)
-        hessian[points:, :points] = half[v.further, :, -1]
-        hessian[:points, points:] = hessian[points:, :points].T
-        hessian[points + np.arange(len(v.further)), points + np.arange(len(v.further))] = dz[v.further, -1, -1]
+        # (instants, order of the second index, order of the first, first coordinate and second coordinate together)
+        blocks = dz[:, :-1, :-1].reshape(count, 3, v.n, 3, v.n).transpose(0, 3, 1, 2, 4)
+        blocks = np.concatenate([blocks, blocks[:, :, :, self._index] * self._sign[:, None]], axis=2)
+        half = self._basis[:, None] @ blocks.reshape(count, 3, 6, v.n * v.n)
+        both = self._basis.reshape(count, v.free, 2, 3).transpose(2, 1, 0, 3).reshape(2 * v.free, count * 3)
+        plain, turned = (both @ half.reshape(count * 3, points * v.n)).reshape(2, v.free, points, v.n)
+        full = plain + turned[:, :, self._index] * self._sign
+        hessian[:points, :points] = full.transpose(1, 0, 2).reshape(points, points)
+        if len(v.further):
+            column = self._mirrored(dz[v.further, :-1, -1].reshape(-1, 3, v.n), 2)
+            hessian[points:, :points] = (self._basis[v.further] @ column).reshape(-1, points)
+            hessian[:points, points:] = hessian[points:, :points].T
+            hessian[points + np.arange(len(v.further)), points + np.arange(len(v.further))] = dz[v.further, -1, -1]
         return hessian

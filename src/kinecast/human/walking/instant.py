@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinecast.human.node import Node, compile_node, slices
+from kinecast.engine import Kernel
+from kinecast.human.node import Node, compile_node, compile_values, digest, slices
 from kinecast.human.recursion import Layout, Recursion, Vector, cross, dot, scale, subtract
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Instant:
 
     layout: Layout
     node: Node
+    report: Kernel  # values of what is reported but not constrained
+    reported: Mapping[str, slice]
     parameters: Mapping[str, slice]
 
     @property
@@ -61,26 +64,27 @@ class Instant:
         """Number of coordinates."""
         return self.layout.n
 
+    @property
+    def n_parameters(self) -> int:
+        """Length of the parameter vector."""
+        return max(part.stop for part in self.parameters.values())
+
 
 def compile_instant(layout: Layout) -> Instant:
     """The kernels for everyone who has these free coordinates."""
     joints = layout.n - GLOBAL
     parameters = slices({"measures": layout.size} | dict.fromkeys(SCALARS, 1) | dict.fromkeys(PER_JOINT, joints))
-    sizes = {"tau": joints, "effort": 1, "force": 3, "zmp": 2, "share": 2, "free_moment": 1, "friction": 4}
-    for side in SIDES:
-        sizes |= {f"{point}_{side}": 3 for point in ("heel", "ball", "toe")}
-        sizes |= {f"{point}_speed_{side}": 3 for point in ("heel", "ball", "toe")} | {f"tilt_{side}": 3}
-    sizes |= {"hand_clearance": 2, "arm_leg": 2, "reaction_r": 6, "reaction_l": 6}
-    node = compile_node(
-        "walking",
-        repr(layout),
-        3 * layout.n + 1,
-        parameters["effort_difference"].stop,
-        sizes,
-        lambda z, p: trace(layout, parameters, z, p),
-        (Path(__file__),),
-    )
-    return Instant(layout, node, parameters)
+    constrained = {"tau": joints, "effort": 1, "lift": 1, "zmp": 2, "share": 2, "friction": 4, "strike_speed": 3}
+    constrained |= dict.fromkeys((*PLACES, "tilt_r", "tilt_l"), 3) | {"hand_clearance": 2, "arm_leg": 2}
+    reported = {"tau": joints, "zmp": 2, "share": 2, "reaction_r": 6, "reaction_l": 6} | dict.fromkeys(PLACES, 3)
+    n_z, n_p, key = 3 * layout.n + 1, parameters[PER_JOINT[-1]].stop, digest(repr(layout), Path(__file__))
+
+    def traced(z: ca.SX, p: ca.SX) -> dict[str, Any]:
+        return trace(layout, parameters, z, p)
+
+    node = compile_node("walking", key, n_z, layout.n + 1, n_p, constrained, traced)
+    report = compile_values("walking_report", key, n_z, n_p, reported, traced)
+    return Instant(layout, node, report, slices(reported), parameters)
 
 
 def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -> dict[str, Any]:
@@ -104,19 +108,17 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
     out: dict[str, Any] = {
         "tau": scaled,
         "effort": [effort],
-        "force": scale(1 / weight, body.force),
+        "lift": [body.force[1] / weight],
         "zmp": [ground.x, ground.z],
         "share": [ground.share, ground.aside],
-        "free_moment": [ground.twist / weight],
+        "strike_speed": body.velocity("heel_r"),
     }
     right, left, mu = ground.right[0], ground.left[0], value["friction"]
     out["friction"] = [
         (force[2] + sign * mu * force[1]) / weight for force in (right, left) for sign in (-1.0, 1.0)
     ]
+    out |= {place: body.position(place) for place in PLACES}
     for side in SIDES:
-        for point in ("heel", "ball", "toe"):
-            out[f"{point}_{side}"] = body.position(f"{point}_{side}")
-            out[f"{point}_speed_{side}"] = body.velocity(f"{point}_{side}")
         rear, fore = body.rotation(f"ankle_{side}.eversion"), body.rotation(f"toe_{side}.extension")
         out[f"tilt_{side}"] = [rear[0][1], fore[0][1], fore[0][2]]
     joint = {name: body.origins[layout.index(name)] for name in layout.coordinates}

@@ -192,7 +192,7 @@ class _Rows:
         for j, joint in enumerate(self.structure.movable[GLOBAL:]):
             weakest, strongest = joint.limits.tau or (-1.0, 1.0)
             self.put(k, "tau", j, weakest / scale[j], strongest / scale[j])  # (2)
-        self.put(k, "force", 1, task.least_force, 3.0)
+        self.put(k, "lift", 0, task.least_force, 3.0)
         self._contact(k, u)
         for side in (0, 1):
             self.put(k, "hand_clearance", side, task.hand_clearance * self.height, inf)  # (6)
@@ -243,7 +243,7 @@ class _Rows:
                     self.put(k, point, 1, clearance, inf)
         if k == 0:
             for entry in range(3):
-                self.put(k, "heel_speed_r", entry, -task.touchdown_speed, task.touchdown_speed)
+                self.put(k, "strike_speed", entry, -task.touchdown_speed, task.touchdown_speed)
 
     def _share(self, k: int, fraction: float) -> None:
         """The load moves from the trailing to the leading foot; at the ends of double support it is on one of them."""

@@ -55,8 +55,8 @@ def sample_step(problem: StepProblem, x: Array, t: Array) -> Samples:
     double = t <= task.phases.double_support * duration * (1 + 1e-12)
     z = np.concatenate([*parts, push(problem, x, t)[:, None]], axis=1)
     parameters = parameter_vector(instant, problem.values | {"double_support": double.astype(float)})
-    y = instant.node.value.ufunc(z, parameters)
-    out = {name: y[:, part] for name, part in instant.node.outputs.items()}
+    y = instant.report.ufunc(z, parameters)
+    out = {name: y[:, part] for name, part in instant.reported.items()}
     weight = float(np.asarray(problem.values["weight"]))
     tau = np.concatenate([np.zeros((len(t), GLOBAL)), out["tau"] / np.asarray(problem.values["scale"])], axis=1)
     reaction = {side: weight * out[f"reaction_{side}"] for side in SIDES}
