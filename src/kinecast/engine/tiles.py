@@ -57,7 +57,10 @@ def driver_module(
 ) -> str:
     """LLVM text with one loop for each entry point ``{name: outputs as structural nonzeros only}``."""
     parts = [_declarations(target), packing.prelude(target)]
-    parts += [f"declare void @chunk{c}(ptr)\n" for c in range(len(schedule.chunks))]
+    chunks = [f"chunk{c}" for c in range(len(schedule.chunks))]
+    parts += [f"declare void @{chunk}(ptr)\n" for chunk in chunks]
+    table = ", ".join(f"ptr @{chunk}" for chunk in chunks)
+    parts.append(f"@chunks = internal constant [{len(chunks)} x ptr] [{table}]\n")
     parts += [packing.pack(target, f"pack{k}", port.size) for k, port in enumerate(inputs)]
     for name, sparse in entry_points.items():
         all_rows = schedule.sparse_rows if sparse else schedule.output_rows
@@ -141,9 +144,10 @@ class _Loop:
             here = self.least(out.let(f"sub i64 {all_tiles}, {first}"), str(tiles))
             with out.loop(here) as tile:
                 self.pack_tile(first, tile)
-            for c in range(len(self.schedule.chunks)):
+            with out.loop(str(len(self.schedule.chunks))) as c:
+                chunk = out.let(f"load ptr, ptr {out.item('ptr', '@chunks', c)}, align 8")
                 with out.loop(here) as tile:
-                    out.do(f" call void @chunk{c}(ptr {self.frame(tile)})")
+                    out.do(f" call void {chunk}(ptr {self.frame(tile)})")
             with out.loop(here) as tile:
                 self.unpack_tile(first, tile)
         out.do(f" br label %end\nend:\n call void @free(ptr %memory)\n{restore}\n ret void")
