@@ -22,17 +22,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinecast.engine import Kernel
+from kinecast.human.contact import BALL_ROUNDING, GLOBAL, SIDES
 from kinecast.human.node import Node, compile_node, compile_values, digest, slices
 from kinecast.human.recursion import Layout, Recursion, Vector, cross, dot, scale, subtract
 
 if TYPE_CHECKING:
     import casadi as ca
 
-GLOBAL = 6  # coordinates of the pelvis in the world: they carry no torque
-SIDES = ("r", "l")
 PLACES = tuple(f"{point}_{side}" for side in SIDES for point in ("heel", "ball", "toe"))
-# A smooth maximum takes over within this distance of the ball [m].
-_BALL_ROUNDING = 0.01
 # Torques below this fraction of a joint's strength count alike in both directions.
 _EFFORT_ROUNDING = 0.02
 
@@ -183,7 +180,7 @@ def _joint_torques(body: Recursion, ground: _Ground, value: Mapping[str, Any], q
             j = layout.index(joint)
             tau[j] = tau[j] - body.torque_of(j, force, moment)
         ahead = pressure_z - value[ball]
-        ahead = 0.5 * (ahead + ca.sqrt(ahead * ahead + _BALL_ROUNDING**2))
+        ahead = 0.5 * (ahead + ca.sqrt(ahead * ahead + BALL_ROUNDING**2))
         toe = layout.index(f"toe_{side}.extension")
         tau[toe] += value["toe_stiffness"] * q[toe] + value["toe_damping"] * v[toe] - ahead * force[1]
     return tau[GLOBAL:]
