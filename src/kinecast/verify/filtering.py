@@ -1,0 +1,186 @@
+"""The filtering report: its boundary-value problem, its filter and smoother, the inertia matrix and its inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+
+from kinecast.dynamics import filtering
+from kinecast.dynamics.screws import drive, times
+from kinecast.dynamics.spatial.articulated import rigid
+from kinecast.dynamics.surroundings import at_rest
+from kinecast.mechanism import Structure
+from kinecast.mechanism.checks import Array
+from kinecast.verify.frame import SOLVED, Check, agree
+from kinecast.verify.samples import State, evaluate, numbers, states, symbols, varied
+
+PAPER = "Rodriguez 1986"
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The report's quantities of one joint k, as numbers; `phi` leads from it to the next one inward."""
+
+    phi: Array
+    M: Array
+    H: Array
+    P: Array
+    G: Array
+    D: float
+    xi: Array
+    eta: Array
+    z: Array
+    costate: Array
+    acceleration: float
+    parent: int
+    coordinate: int
+
+    @property
+    def kept(self) -> Array:
+        """The factor I - G_k H_k."""
+        return np.eye(6) - self.G @ self.H
+
+
+def checks(folder: Path | None) -> Iterator[Check]:
+    """All lines of the report."""
+    yield from _boundary_value_problem()
+    yield from _matrices()
+    yield from _closed_form_accelerations()
+
+
+def joints_of(structure: Structure, state: State) -> list[Joint]:
+    """Filter and smoother at (q, v, tau), ground at rest without gravity: in the order of the tree's links."""
+    around = at_rest(structure)
+    q, v, tau = variables = symbols(structure, ("q", "v", "tau"))
+    problem = filtering.boundary_value_problem(structure, q, v, around)
+    passed = filtering.filtered(problem, tau)
+    accelerations, costates = filtering.smoothed(problem, passed)
+    unit = ca.horzsplit(ca.SX.eye(6))
+    found = []
+    for k, link in enumerate(problem.tree.links):
+        gain = passed[k].gain
+        assert gain is not None  # every joint moves
+        parts = [
+            ca.horzcat(*(problem.phi[k].force(e) for e in unit)),
+            ca.horzcat(*(times(rigid(link), e) for e in unit)),
+            ca.horzcat(*(times(passed[k].P, e) for e in unit)),
+            ca.vertcat(*gain.K),
+            1 / gain.inverse,
+            problem.xi[k],
+            problem.eta[k],
+            passed[k].z,
+            costates[k],
+            accelerations[link.coordinate],
+        ]
+        phi, M, P, G, D, xi, eta, z, costate, acceleration = numbers(parts, variables, state)
+        H, pivot, rate = np.eye(6)[[drive(link)]], float(D[0, 0]), float(acceleration[0, 0])
+        found.append(Joint(phi, M, H, P, G, pivot, xi, eta, z, costate, rate, link.parent, link.coordinate))
+    return found
+
+
+def _example(tree: bool) -> tuple[Structure, State, Array]:
+    """A mechanism without gravity, (q, v, tau), and the accelerations those torques cause."""
+    mechanism = varied(6, tree=tree, seed=4).with_gravity(np.zeros(3))
+    q, v, a = (x[0] for x in states(6))
+    (tau,) = evaluate(mechanism, "inverse_dynamics", [q, v, a])
+    return mechanism, (q, v, tau), a
+
+
+def _boundary_value_problem() -> Iterator[Check]:
+    mechanism, state, a = _example(tree=True)
+    joints = joints_of(mechanism, state)
+    x = [joint.z + joint.P @ joint.costate for joint in joints]  # (8.1)
+    before = [np.zeros((6, 1)) if joint.parent < 0 else joints[joint.parent].costate for joint in joints]
+    beyond = [sum((joints[i].phi @ x[i] for i in _carried(joints, k)), np.zeros((6, 1))) for k in range(len(joints))]
+    forces = [beyond[k] + joint.M @ joint.costate + joint.xi for k, joint in enumerate(joints)]
+    speed = "(4.4) prints v_k^- in the bias force; right: the velocity of the mass centre, v^- + omega x p"
+    yield agree(PAPER, "(6.1), (6.2) spatial forces, x = z + P lambda", x, forces, SOLVED, misprint=speed)
+    costates = [
+        joint.phi.T @ before[k] + joint.H.T * joint.acceleration + joint.eta for k, joint in enumerate(joints)
+    ]
+    yield agree(PAPER, "(6.3), (6.4) co-states", [joint.costate for joint in joints], costates, SOLVED)
+    felt = [float((joint.H @ x[k])[0, 0]) for k, joint in enumerate(joints)]
+    yield agree(PAPER, "(6.5) tau = H x", [state[2][joint.coordinate] for joint in joints], felt, SOLVED)
+    innovation = "(8.6), (8.15) print x for z in e = tau - H z"
+    found = np.array([joint.acceleration for joint in joints])[np.argsort([joint.coordinate for joint in joints])]
+    yield agree(PAPER, "(8.2)-(8.13) Result 8.1, accelerations", a, found, SOLVED, misprint=innovation)
+    (tau,) = evaluate(mechanism, "inverse_dynamics", [*state[:2], a], "filtering")
+    yield agree(PAPER, "section 7, inverse dynamics", state[2], tau)
+
+
+def _matrices() -> Iterator[Check]:
+    mechanism, state, _ = _example(tree=True)
+    joints = joints_of(mechanism, state)
+    predicted = []
+    for k, joint in enumerate(joints):
+        updated = (joints[i].kept @ joints[i].P @ joints[i].kept.T for i in _carried(joints, k))
+        carried = zip(_carried(joints, k), updated, strict=True)
+        predicted.append(joint.M + sum((joints[i].phi @ P @ joints[i].phi.T for i, P in carried), np.zeros((6, 6))))
+    yield agree(PAPER, "(8.4), (8.25) P: articulated inertia", [joint.P for joint in joints], predicted, SOLVED)
+    riccati = [joint.P - joint.P @ joint.H.T @ joint.H @ joint.P / joint.D for joint in joints]
+    slip = "(9.9) prints another last factor; right: P H^T D^-1 H P, as (8.9)"
+    kept = [joint.kept @ joint.P for joint in joints]
+    yield agree(PAPER, "(8.9), (9.9) P updated", riccati, kept, SOLVED, misprint=slip)
+    gains = [(joint.P @ joint.H.T / joint.D, joint.G) for joint in joints]
+    yield agree(PAPER, "(8.5) G: Kalman's gain", *(np.array(x) for x in zip(*gains, strict=True)), SOLVED)
+    (M,) = evaluate(mechanism, "mass_matrix", [state[0]])
+    (covariance,) = evaluate(mechanism, "mass_matrix", [state[0]], "filtering")
+    yield agree(PAPER, "(7.7)-(7.11) inertia matrix as a covariance", M, covariance)
+    determinant = float(np.prod([joint.D for joint in joints]))
+    yield agree(PAPER, "(8.5) product of all D = det M", np.linalg.det(M), determinant, SOLVED)
+    for item, chain in (("chain", varied(6, seed=4)), ("tree", mechanism)):
+        (M,) = evaluate(chain, "mass_matrix", [state[0]])
+        (inverse,) = evaluate(chain, "inverse_mass_matrix", [state[0]], "filtering")
+        yield agree(PAPER, f"(10.1)-(10.3) M^-1 in closed form, {item}", np.linalg.inv(M), inverse, SOLVED)
+
+
+def _closed_form_accelerations() -> Iterator[Check]:
+    """(10.1)-(10.6), (10.29)-(10.31) as printed, on a chain numbered from its tip as in the report."""
+    mechanism, state, a = _example(tree=False)
+    joints = joints_of(mechanism, state)[::-1]
+    count = len(joints)
+
+    def psi(k: int, i: int) -> Array:
+        """psi(k-, i+), (10.6)."""
+        product = joints[i].phi
+        for j in range(i + 1, k):
+            product = joints[j].phi @ joints[j].kept @ product
+        return product
+
+    after, before, summed = [np.zeros((6, 6))] * count, [np.zeros((6, 6))] * count, []
+    for k in reversed(range(count)):
+        joint = joints[k]
+        if k + 1 < count:
+            after[k] = joint.phi.T @ before[k + 1] @ joint.phi  # (10.30)
+        before[k] = joint.kept.T @ after[k] @ joint.kept + joint.H.T @ joint.H / joint.D  # (10.31)
+        terms = ((joints[i].H @ psi(i, k), joints[i].D) for i in range(k + 1, count))
+        summed.insert(0, sum((row.T @ row / D for row, D in terms), np.zeros((6, 6))))
+    slip = "(10.29) prints D_k; right: D_i"
+    yield agree(PAPER, "(10.29)-(10.31) Lambda: co-state covariance", summed, after, SOLVED, misprint=slip)
+    eye, tau = np.eye(6), [state[2][joint.coordinate] for joint in joints]
+    P_plus = [joint.kept @ joint.P for joint in joints]
+    c = [1 / joint.D + joint.G.T @ after[k] @ joint.G for k, joint in enumerate(joints)]  # (10.3)
+    d = [joint.G.T @ after[k] - c[k] @ joint.H for k, joint in enumerate(joints)]
+    found = []
+    for k, joint in enumerate(joints):
+        G = joint.G
+        alpha = c[k] * tau[k] + d[k] @ joint.xi + G.T @ (after[k] @ P_plus[k] - eye) @ joint.eta
+        for i in range(k):  # towards the tip
+            alpha += d[k] @ psi(k, i) @ (joints[i].G * tau[i] + joints[i].kept @ joints[i].xi + P_plus[i] @ joints[i].eta)
+        for i in range(k + 1, count):  # towards the ground
+            pushed = d[i].T * tau[i] + before[i] @ joints[i].xi
+            pushed += joints[i].kept.T @ (after[i] @ P_plus[i] - eye) @ joints[i].eta
+            alpha += G.T @ psi(i, k).T @ pushed
+        found.append(float(alpha[0, 0]))
+    slip = "alpha^2 of (10.2) prints Lambda_i; right: Lambda_i^-"
+    expected = [a[joint.coordinate] for joint in joints]
+    yield agree(PAPER, "(10.1), (10.2) accelerations, chain", expected, found, SOLVED, misprint=slip)
+
+
+def _carried(joints: list[Joint], k: int) -> list[int]:
+    """The links that hang on link k."""
+    return [i for i, joint in enumerate(joints) if joint.parent == k]
