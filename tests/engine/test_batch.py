@@ -1,3 +1,7 @@
+import os
+import signal
+import time
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -56,6 +60,27 @@ def test_an_output_over_an_input_is_right(rng):
     right = 2 * memory[:90]
     (found,) = call_in_threads(made, [memory[:90]], 4, out=(memory[10:],))
     np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # that it may deadlock is the point
+def test_a_child_process_has_threads_of_its_own(made, rng):
+    x, y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2, 2))
+    right = call_in_threads(made, [x, y], 4)
+    child = os.fork()
+    if child == 0:
+        found = call_in_threads(made, [x, y], 4)
+        os._exit(0 if all(np.array_equal(a, b) for a, b in zip(found, right, strict=True)) else 1)
+    for _ in range(300):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the child waits for threads that it has not")
+    assert status == 0
 
 
 def test_errors_are_numpys(made):

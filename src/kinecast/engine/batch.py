@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinecast.engine.kernel import Kernel
+from kinecast.engine.kernel import Kernel, cpu_threads
 
 Floats = NDArray[np.float64]
 
@@ -48,9 +51,24 @@ def call_in_threads(
         pieces = [piece(x, core, lo, hi) for x, core in zip(arrays, input_cores, strict=True)]
         ufunc(*pieces, out=tuple(piece(y, core, lo, hi) for y, core in zip(results, output_cores, strict=True)))
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, cuts[:-1], cuts[1:]))
+    others = [_pool().submit(run, lo, hi) for lo, hi in pairwise(cuts[1:])]
+    try:
+        run(cuts[0], cuts[1])
+    finally:
+        wait(others)  # nobody may write to the results once this has returned
+    for other in others:
+        other.result()
     return results
+
+
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that wait for the next call: to start them takes longer than many a batch."""
+    return ThreadPoolExecutor(cpu_threads(), thread_name_prefix="kinecast")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive in the child
 
 
 def _common_batch(arrays: list[NDArray[Any]], cores: list[tuple[int, ...]]) -> tuple[int, ...] | None:
