@@ -93,7 +93,9 @@ def diagnose(workshop: Workshop, answer: Answer) -> Diagnosis:
         return Diagnosis(motion, (), ())
     exceeded = [excess for excess in excesses(program, everything.x) if excess.relative > NEEDED]
     used = _used(program, everything.x)
-    names = sorted((g.name for g in program.groups if not g.hard), key=lambda name: name not in {r.group.name for r in used})
+    names = sorted(
+        (g.name for g in program.groups if not g.hard), key=lambda name: name not in {r.group.name for r in used}
+    )
     alone = [way for name in names[:MOST_ALONE] if (way := clinic.suffices([name], motion)) is not None]
     if alone:
         ways = sorted(alone, key=lambda way: way[0].part)

@@ -13,11 +13,14 @@ from kinecast.predict.task import Task
 
 DURATIONS = 25  # tried between the bounds, evenly in ratio
 BEND = 0.5  # of the way between the ends: size of random bends
+SLOWER = 3.5  # times the line's own duration: the second start
 STRETCH = 2.0  # durations of random starts lie within this ratio of the line's
 
 
-def line(task: Task, program: Program) -> Array:
-    """Straight from state to state, timed by a quintic, at the cheapest duration that breaks no limit (or the least)."""
+def line(task: Task, program: Program, duration: float | None = None) -> Array:
+    """Straight from state to state, timed by a quintic; without a duration at the cheapest that breaks limits the least."""
+    if duration is not None:
+        return _assemble(program, _line_control(task, program.grid.mesh, duration), duration)
     low, high = task.duration
     best: tuple[tuple[float, float], Array] | None = None
     for duration in np.unique(np.geomspace(low, high, DURATIONS)):

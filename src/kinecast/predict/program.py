@@ -54,7 +54,7 @@ class Pattern:
 
     def gather(self, entries: Array) -> Array:
         """The sums of the entries that share a position."""
-        return np.bincount(self.target, entries, len(self.rows))
+        return np.asarray(np.bincount(self.target, entries, len(self.rows)), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +283,8 @@ class Program:
         by_ends = (by_z[:, None] @ point.by_ends[own])[:, 0] + integrand[:, None] * self.grid.width_map[own]
         columns, ends = self._columns
         index = np.concatenate([columns[own].ravel(), ends[own].ravel()])
-        return np.bincount(index, np.concatenate([by_control.ravel(), by_ends.ravel()]), self.n_x)
+        values = np.concatenate([by_control.ravel(), by_ends.ravel()])
+        return np.asarray(np.bincount(index, values, self.n_x), dtype=float)
 
     @cached_property
     def jacobian_pattern(self) -> Pattern:
@@ -320,7 +321,7 @@ class Program:
         structure = np.zeros(self.terms.first.outputs[1].size, bool)
         structure[self.terms.first.patterns[1]] = True
         by_z = structure.reshape(-1, self.terms.n_z)[:, : self.terms.orders * self.n]
-        by_coordinate = by_z.reshape(len(by_z), -1, self.n).any(axis=1)
+        by_coordinate = np.asarray(by_z.reshape(len(by_z), -1, self.n).any(axis=1))
         return np.repeat(by_coordinate[self.path.quantity][:, None, :], DEGREE + 1, axis=1)
 
     @property
@@ -355,7 +356,9 @@ class Program:
         structure = np.zeros(self.terms.second.outputs[1].size, bool)
         structure[self.terms.second.patterns[1]] = True
         n_motion = self.terms.orders * self.n
-        by_z = structure.reshape(self.terms.n_z, -1)[:n_motion, :n_motion].reshape(-1, self.n, self.terms.orders, self.n)
+        by_z = structure.reshape(self.terms.n_z, -1)[:n_motion, :n_motion].reshape(
+            -1, self.n, self.terms.orders, self.n
+        )
         coupled = by_z.any(axis=(0, 2))
         block = np.tile(coupled, (DEGREE + 1, DEGREE + 1))
         upper = (flat[:, :, None] <= flat[:, None, :]) & block

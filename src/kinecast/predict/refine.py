@@ -30,11 +30,14 @@ SHORTEST_ARC = 0.25  # of an even segment: shorter runs on a limit are ripples
 RAMP = 2.0  # even segments: runs off the limits that are no longer are ramps between two of them
 
 
+BINDING = ("tau", "v", "load", "q")  # kinds of limits whose beginning and end make arcs
+
+
 @dataclass(frozen=True)
 class Switch:
-    """A torque leaves one limit or reaches another: coordinate, fraction of the duration, -1 lower, 0 none, 1 upper."""
+    """A quantity leaves one limit or reaches another: -1 lower, 0 none, 1 upper; `fraction` is of the duration."""
 
-    coordinate: int
+    name: str  # "tau.shoulder"
     fraction: float
     before: int
     after: int
@@ -92,25 +95,25 @@ def dense_program(workshop: Workshop, answer: Answer) -> Program:
 
 
 def switches(program: Program, x: Array) -> list[Switch]:
-    """Where limited torques reach or leave their limits, from a program with many points."""
+    """Where limited quantities reach or leave their limits, from a program with many points."""
     rows, (lower, upper) = program.rows(x), program.plain_bounds()
     times, duration = program.plain_times(x), program.ends(x)[-1]
     found = []
     for k, group in enumerate(program.groups):
-        if group.kind != "tau":
-            continue
         own = np.flatnonzero(program.row_group == k)
+        if group.kind not in BINDING or len(own) == 0:
+            continue
         own = own[np.argsort(times[own], kind="stable")]
-        span = np.minimum(upper[own] - lower[own], 4.0 * group.scale)  # one side may be open
-        up = np.where(np.isfinite(upper[own]), 1.0 - 2.0 * (upper[own] - rows[own]) / span, -np.inf)
-        down = np.where(np.isfinite(lower[own]), 2.0 * (rows[own] - lower[own]) / span - 1.0, np.inf)
-        level = np.where(np.isfinite(lower[own]) & ((rows[own] - lower[own]) < (upper[own] - rows[own])), down, up)
-        coordinate = int(program.path.quantity[own[0]])
-        found += _changes(coordinate, times[own] / duration, level, program.grid.mesh.segments)
+        low, high, values = lower[own], upper[own], rows[own]
+        span = np.minimum(high - low, 4.0 * group.scale)  # one side may be open
+        up = np.where(np.isfinite(high), 1.0 - 2.0 * (high - values) / span, -np.inf)
+        down = np.where(np.isfinite(low), 2.0 * (values - low) / span - 1.0, np.inf)
+        level = np.where(np.isfinite(low) & (values - low < high - values), down, up)
+        found += _changes(group.name, times[own] / duration, level, program.grid.mesh.segments)
     return sorted(found, key=lambda switch: switch.fraction)
 
 
-def _changes(coordinate: int, s: Array, level: Array, segments: int) -> list[Switch]:
+def _changes(name: str, s: Array, level: Array, segments: int) -> list[Switch]:
     """Runs on one limit; a short run between two others is the ramp from one to the other, or a ripple.
 
     `level` goes from -1, the lower limit, to 1, the upper one. A ramp from limit to limit is cut where it crosses the middle.
@@ -134,7 +137,7 @@ def _changes(coordinate: int, s: Array, level: Array, segments: int) -> list[Swi
         if before * after < 0:
             crossing = last + int(np.argmax(np.sign(level[ramp]) == np.sign(after)))
             middle = 0.5 * (s[crossing - 1] + s[crossing])
-        found.append(Switch(coordinate, float(middle), before, after))
+        found.append(Switch(name, float(middle), before, after))
     return found
 
 

@@ -128,9 +128,7 @@ class Motion:
 
     def joint_loads(self, t: ArrayLike) -> Array:
         """What the joints transmit (times, joints, 6), at the joints' origins in body axes."""
-        return np.asarray(
-            self.mechanism.joint_loads(self.q(t), self.v(t), self.a(t), loads=self.applied_loads(t))
-        )
+        return np.asarray(self.mechanism.joint_loads(self.q(t), self.v(t), self.a(t), loads=self.applied_loads(t)))
 
     def applied_loads(self, t: ArrayLike) -> list[Load] | None:
         """The loads of the problem at the times t."""
@@ -188,7 +186,7 @@ class Motion:
             "constraints": self.constraints,
             "segments": len(self.unsealed.breaks) - 1,
             "switches": [
-                {"torque": self.task.structure.coordinates[s.coordinate], "t": s.fraction * self.unsealed.duration}
+                {"limit": s.name, "t": s.fraction * self.unsealed.duration}
                 for s in self.switches
             ],
         }

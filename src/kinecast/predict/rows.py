@@ -38,7 +38,9 @@ class Group:
             return f"the limit on the load {component} in {joint}"
         if self.kind in kinds:
             return f"{kinds[self.kind]} {of}"
-        return "the bounds of the duration" if self.kind == "duration" else self.name if self.kind == "require" else what
+        return (
+            "the bounds of the duration" if self.kind == "duration" else self.name if self.kind == "require" else what
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,5 +95,7 @@ class StateRowsMaker:
         """All of them."""
         terms = np.array(self._terms, dtype=float).reshape(-1, 5)
         bounds = np.array(self._bounds, dtype=float).reshape(-1, 3)
-        index = terms[:, :4].astype(np.intp).T
-        return StateRows(*index, terms[:, 4], bounds[:, 0], bounds[:, 1], bounds[:, 2].astype(np.intp))
+        row, point, order, coordinate = terms[:, :4].astype(np.intp).T
+        return StateRows(
+            row, point, order, coordinate, terms[:, 4], bounds[:, 0], bounds[:, 1], bounds[:, 2].astype(np.intp)
+        )

@@ -12,12 +12,11 @@ from kinecast.predict.excess import Excess, excesses
 from kinecast.predict.refine import dense_program, refine, switches
 from kinecast.predict.result import Motion, Seconds
 from kinecast.predict.schema import Data
-from kinecast.predict.solve import Answer, Workshop
+from kinecast.predict.solve import UNEXPLAINED, Answer, Workshop
 from kinecast.predict.solvers import Report, Status
 from kinecast.predict.task import Task
 
 WORTH_SAYING = 1e-9  # violations below this part of a limit are rounding
-CAN_BE_EXPLAINED: tuple[Status, ...] = ("infeasible", "failed")
 
 
 def run(
@@ -40,14 +39,17 @@ def run(
     workshop = Workshop.of(task, note, report)
     answer = workshop.first_answer(previous)
     status, message = answer.solution.status, ""
-    if status in CAN_BE_EXPLAINED:
+    if status in UNEXPLAINED:
         diagnosis = diagnose(workshop, answer)
         if diagnosis.start is not None:
             note("all limits can be met; solving again from a motion that meets them")
             answer = workshop.solve(answer.program, diagnosis.start)
             status = answer.solution.status
-            if status in CAN_BE_EXPLAINED:
-                status, message = "failed", f"The solver gave up ({answer.solution.solver_says}) although limits can be met."
+            if status in UNEXPLAINED:
+                status, message = (
+                    "failed",
+                    f"The solver gave up ({answer.solution.solver_says}) although limits can be met.",
+                )
         else:
             status, message = "infeasible", diagnosis.message
     if task.refine is not None and answer.solved:
@@ -104,7 +106,9 @@ def _message(status: Status, answer: Answer, everywhere: list[Excess]) -> str:
         text += " (to an acceptable, not the full accuracy)" if status == "acceptable" else ""
         if worst is None:
             return f"{text}; all limits hold."
-        return f"{text}; limits hold to within {worst.amount:.2g} {worst.group.unit} ({worst.where}, between grid points)."
+        return (
+            f"{text}; limits hold to within {worst.amount:.2g} {worst.group.unit} ({worst.where}, between grid points)."
+        )
     iterations = answer.solution.iterations
     reasons = {
         "iteration_limit": f"Stopped at the limit of {iterations} iterations",

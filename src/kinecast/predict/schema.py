@@ -21,7 +21,9 @@ Limit = Bound | list[Bound] | dict[Word, Bound]
 LoadLimit = Bound | list[Bound] | dict[Word, Bound | dict[Word, Bound]]
 
 _PER_JOINT = "a number, a list of numbers in joint order, a mapping of joint names to numbers, or null"
-_LIMIT = "a number (symmetric), [lower, upper], a list of these in joint order, a mapping of joint names to these, or null"
+_LIMIT = (
+    "a number (symmetric), [lower, upper], a list of these in joint order, a mapping of joint names to these, or null"
+)
 _WEIGHT = "a number, 0 or more"
 
 
@@ -103,14 +105,19 @@ class ProblemFile(Checked):
     end: Boundary = Field(description="a mapping of q, v and a")
     via: list[Via] = Field([], description="a list of {at, q, v}")
     periodic: bool | list[Word] = Field(False, description="true, false or a list of joint names")
-    limits: Limits = Field(Limits(), description="a mapping of q, v, tau and load")
+    limits: Limits = Field(
+        default_factory=lambda: Limits.model_validate({}), description="a mapping of q, v, tau and load"
+    )
     loads: list[AppliedLoad] = Field([], description="a list of {point, force, moment}")
     minimize: Minimize | None = Field(None, description="a mapping of time, effort, load, jerk, tracking to weights")
     reference: Word | None = Field(None, description="the path of a motion file, or null")
     refine: Positive | None = Field(None, description="a tolerance above 0, or null")
     check_points: Count = Field(4, description="a whole number, 1 or more")
     guess: Word = Field("line", description="line, quasi-static, coarse or the path of a motion file")
-    solver: Solver = Field(Solver(), description="a mapping of name, tolerance, max_iterations, ...")
+    solver: Solver = Field(
+        default_factory=lambda: Solver.model_validate({}),
+        description="a mapping of name, tolerance, max_iterations, ...",
+    )
     seed: Annotated[int, Ge(0)] = Field(0, description="a whole number, 0 or more")
 
 

@@ -14,7 +14,7 @@ from kinecast.motion.bspline import BSpline
 from kinecast.predict import guess
 from kinecast.predict.mesh import DEGREE, Mesh
 from kinecast.predict.program import Program
-from kinecast.predict.solvers import Report, Solution, solve
+from kinecast.predict.solvers import Report, Solution, Status, solve
 from kinecast.predict.task import Task
 from kinecast.predict.terms import Terms
 from kinecast.predict.transcribe import choose_hessian, terms_of, transcribe, uniform_mesh
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 FEASIBLE = 1e-6  # scaled violation of rows up to which a solution of the solver's tolerance counts as one
+UNEXPLAINED: tuple[Status, ...] = ("infeasible", "failed")  # answers that may be the start's fault
 _BETTER = 1e-9
+SCOUTING = 100  # iterations of a coarse solve
+LEAST_SEGMENTS = 6  # of a coarse solve
+WORTH_IT = 1e-3  # by which part of the objective a slower start must win
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +87,16 @@ class Workshop:
         """The task on a mesh; `near` = (ends of arcs [s], reach): they stay within so many segments of these."""
         return transcribe(self.task, mesh, self.terms, self.hessian, check_points=check_points, near=near)
 
-    def solve(self, program: Program, x0: Array, warm: bool = False) -> Answer:
-        """One solve, the objective scaled by its value at the start; `warm` trusts the start to be nearly the answer."""
+    def solve(self, program: Program, x0: Array, warm: bool = False, most: int | None = None) -> Answer:
+        """One solve, the objective scaled by its value at the start.
+
+        `warm` trusts the start to be nearly the answer; `most` iterations are made if it is given.
+        """
+        settings = replace(self.task.settings, warm=warm)
+        settings = settings if most is None else replace(settings, max_iterations=min(most, settings.max_iterations))
         size = abs(program.f(x0))
         scaled = replace(program, f_scale=size if 1e-12 < size < np.inf else 1.0)
-        solution = solve(scaled, x0, replace(self.task.settings, warm=warm), self.report)
+        solution = solve(scaled, x0, settings, self.report)
         self.solved.append(solution)
         self.say(
             f"{self.task.settings.name}: {solution.status} after {solution.iterations} iterations "
@@ -113,8 +122,11 @@ class Workshop:
         elif self.task.guess == "quasi-static":
             x0 = guess.quasi_static(self.task, program)
         else:
-            x0 = guess.line(self.task, program)
+            x0 = self._scouted(program)
         best = self.solve(program, x0)
+        if best.solution.status in UNEXPLAINED and previous is None:
+            self.say("trying again from a slow start")
+            best = better(best, self.solve(program, guess.quasi_static(self.task, program)))
         rng = np.random.default_rng(self.task.seed)
         for k in range(1, self.task.starts):
             if best.solution.status == "interrupted":
@@ -123,6 +135,24 @@ class Workshop:
             other = self.solve(program, guess.bent(program, x0, rng))
             best = better(best, other)
         return best
+
+    def _scouted(self, program: Program) -> Array:
+        """The line; or, when a coarse solve that starts slower ends cheaper, that one's motion.
+
+        A short motion and one that swings back first are often both optima; only a slow start finds the second. Where
+        nothing but time counts it could not win.
+        """
+        x0 = guess.line(self.task, program)
+        duration = float(program.ends(x0)[-1])
+        slower = min(guess.SLOWER * duration, self.task.duration[1])
+        if slower <= duration or (set(self.task.objectives) == {"time"} and not self.task.costs):
+            return x0
+        coarse = self.program(Mesh((max(LEAST_SEGMENTS, self.task.segments // 2),)))
+        found = [self.solve(coarse, guess.line(self.task, coarse, at), most=SCOUTING) for at in (duration, slower)]
+        quick, slow = found
+        if not slow.solved or (quick.solved and slow.objective > (1.0 - WORTH_IT) * quick.objective):
+            return x0
+        return guess.from_motion(program, slow.spline)
 
     def _coarse(self) -> Answer:
         """Coarse to fine: half the segments, from half of those, down to four."""

@@ -118,9 +118,7 @@ class _View:
         pattern, scale = self.program.hessian_pattern, self.program.x_scale
         chosen = np.flatnonzero((self._number[pattern.columns] >= 0) & (self._number[pattern.rows] >= 0))
         rows, columns = pattern.rows[chosen], pattern.columns[chosen]
-        return _Entries(
-            self._number[rows], self._number[columns], chosen, scale[rows] * scale[columns], len(self.free)
-        )
+        return _Entries(self._number[rows], self._number[columns], chosen, scale[rows] * scale[columns], len(self.free))
 
     def whole(self, x: Array) -> Array:
         """All variables, unscaled, from the free ones."""
@@ -201,7 +199,7 @@ class _Oracle(_Callback):
     """The program as CasADi sees it: scaled, without the variables that are fixed. `get_factory` hands out derivatives."""
 
     def __init__(self, view: _View, watch: _Watch) -> None:
-        self._view, self._watch, self._made = view, watch, []  # type: ignore[var-annotated]
+        self._view, self._watch, self._made = view, watch, []
         p = view.program
         dense = ca.Sparsity.dense
         n_x, nothing = len(view.free), dense(0, 1)

@@ -96,7 +96,7 @@ class State:
     @cached_property
     def _poses(self) -> dict[str | None, tuple[Expression, Expression]]:
         """Rotation and origin of every body in world axes."""
-        poses = {None: (constant(np.eye(3)), ca.SX(3, 1))}
+        poses: dict[str | None, tuple[Expression, Expression]] = {None: (constant(np.eye(3)), ca.SX(3, 1))}
         for i in self.structure.order:
             joint = self.structure.joints[i]
             rotation, origin = poses[joint.parent]

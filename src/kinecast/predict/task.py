@@ -181,7 +181,7 @@ def _duration(problem: ProblemFile, source: Source) -> tuple[float, float]:
 
 def _limits(problem: ProblemFile, structure: Structure, at: _Places) -> dict[str, Array]:
     """Limits (n, 2) of q, v and tau: those of the file, and the mechanism's own where the file has no such key."""
-    found = {}
+    found: dict[str, Array] = {}
     for kind in ("q", "v", "tau"):
         if kind in problem.limits.model_fields_set:
             with at(f"limits.{kind}"):

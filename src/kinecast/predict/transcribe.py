@@ -10,7 +10,7 @@ import numpy as np
 from kinecast.errors import InputError
 from kinecast.motion.basis import Array
 from kinecast.motion.spline import cubic
-from kinecast.predict.mesh import Grid, Mesh, make_grid
+from kinecast.predict.mesh import Grid, Indices, Mesh, make_grid
 from kinecast.predict.program import Program
 from kinecast.predict.rows import Group, PathRows, StateRows, StateRowsMaker, TimeRows
 from kinecast.predict.task import LoadInTime, Task
@@ -136,7 +136,7 @@ class _Rows:
     def path_rows(self) -> PathRows:
         """Limits on torques, load components and users' conditions."""
         task, every = self.task, np.arange(self.grid.n_checks)
-        found: list[tuple[Array, int, float, float, int]] = []
+        found: list[tuple[Indices, int, float, float, int]] = []
         quantity = 0
         if self.terms.limited_torques:
             for k, name in enumerate(task.structure.coordinates):
@@ -233,8 +233,8 @@ def _variables(task: Task, grid: Grid, relaxations: int, free_duration: bool) ->
     given = np.array([task.start[0], task.end[0], *(state[0] for _, state in task.via)])
     known = np.where(np.isfinite(given), given, 0.0)
     spread = np.maximum(np.ptp(known, axis=0), 0.1)
-    ends_low, ends_high = np.full(len(mesh.arcs), SHORTEST * task.duration[0] * mesh.arcs[0]), task.duration[1]
-    ends_high = np.full(len(mesh.arcs), ends_high)
+    ends_low = np.full(len(mesh.arcs), SHORTEST * task.duration[0] * mesh.arcs[0])
+    ends_high = np.full(len(mesh.arcs), task.duration[1])
     ends_low[-1] = task.duration[0]
     if free_duration:
         ends_low[-1], ends_high[:] = SHORTEST * task.duration[0], np.inf

@@ -75,9 +75,7 @@ def trajectory_panels(motion: Motion, samples: Samples) -> list[Panel]:
                 unit = {"q": "deg" if turning else "m", "v": "deg/s" if turning else "m/s"}[what]
                 names = [motion.task.structure.coordinates[k] for k in chosen]
                 word = "position" if what == "q" else "velocity"
-                panels.append(
-                    Panel(names, values[:, chosen] * factor, f"{word} [{unit}]", limits[chosen] * factor)
-                )
+                panels.append(Panel(names, values[:, chosen] * factor, f"{word} [{unit}]", limits[chosen] * factor))
     return panels
 
 

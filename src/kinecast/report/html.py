@@ -61,11 +61,11 @@ def _facts(motion: Motion, closure: float | None) -> str:
         ("time", f"{motion.seconds.total:.3g} s, of which compiling {motion.seconds.compile:.3g} s"),
     ]
     switches = ", ".join(
-        f"{motion.task.structure.coordinates[s.coordinate]} {s.fraction * motion.unsealed.duration:.5f} s"
+        f"{s.name} {s.fraction * motion.unsealed.duration:.5f} s"
         for s in motion.switches
     )
     if switches:
-        rows.append(("torques reach or leave limits", switches))
+        rows.append(("limits are reached or left", switches))
     return "<table>" + "".join(f"<tr><td>{a}</td><td>{escape(b)}</td></tr>" for a, b in rows) + "</table>"
 
 
