@@ -292,8 +292,8 @@ def _without_dead_code(program: Program) -> Program:
     """Keep what the outputs need, in the order in which a depth-first walk from the outputs first needs it.
 
     The walk takes the last outputs first and goes through all output arrays side by side: recursions end at the base,
-    with the first outputs, so this meets what is needed together. (Sensitivities of 55 joints: a third faster than
-    array by array, front to back, and 40 % quicker to compile.)
+    with the first outputs, so this meets together what is needed together. (Sensitivities of 55 joints: a fifth less
+    time to run than array by array, front to back, and a quarter less to compile.)
     """
     roots = [
         (-(position + 1) / size, -array, operand)
