@@ -153,23 +153,24 @@ def inverse_dynamics(
 
 @app.command()
 def ops(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
-    """Operations that each algorithm needs for one sample, beside those that the literature needs."""
+    """Operations that each algorithm needs for one sample, by every method, beside those that the literature needs."""
     from kinecast import literature
+    from kinecast.dynamics.counting import operation_counts
 
     mechanism = _load_mechanism(mech)
     with _working(f"counting the operations of {mechanism.name}", quiet):
-        counted = mechanism.operation_counts()
-    columns = ("algorithm", "multiplications", "additions", "divisions", "trig")
-    measured = [(name, c.multiplications, c.additions, c.divisions, c.trig) for name, c in counted.items()]
+        counted = operation_counts(mechanism)
+    columns = ("algorithm", "method", "multiplications", "additions", "divisions", "trig")
+    measured = [(*which, c.multiplications, c.additions, c.divisions, c.trig) for which, c in counted.items()]
     published = [
-        (f"{algorithm}, {count.source}", *count.at(mechanism.n), *count.formula())
+        (algorithm, count.source, *count.at(mechanism.n), *count.formula())
         for algorithm, counts in literature.BY_ALGORITHM.items()
         for count in counts
     ]
-    formulas = ("published, general chain", "multiplications", "additions", "formula", "formula (additions)")
+    formulas = ("published, general chain", "source", "multiplications", "additions", "formula", "formula (additions)")
     if json_:
         answer = {"mechanism": mechanism.name, "n": mechanism.n}
-        tables = {"counts": (columns, measured), "published": (formulas, published)}
+        tables: dict[str, tuple[Any, Any]] = {"counts": (columns, measured), "published": (formulas, published)}
         _print_json(
             answer | {key: [dict(zip(h, row, strict=True)) for row in rows] for key, (h, rows) in tables.items()}
         )
@@ -192,8 +193,8 @@ def bench(
 
     from kinecast.bench import run_bench
 
-    with _working("measuring (a few minutes)", quiet):
-        rows = [asdict(row) for row in run_bench(peers=peers, quick=quick)]
+    say = (lambda text: None) if quiet else _remark
+    rows = [asdict(row) for row in run_bench(peers=peers, quick=quick, say=say)]
     if json_:
         _print_json(rows)
     else:

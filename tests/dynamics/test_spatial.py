@@ -1,4 +1,4 @@
-"""The default formulation against a plain reference and CasADi's differentiation of it, over every kind of mechanism."""
+"""The default formulation against a plain reference and CasADi's differentiation of it, over all kinds of mechanism."""
 
 from itertools import product
 

@@ -74,14 +74,16 @@ def mjcf(structure: Structure) -> tuple[str, list[str]]:
     root = ElementTree.Element("mujoco", model=structure.name)
     ElementTree.SubElement(root, "compiler", angle="radian", autolimits="false", balanceinertia="false")
     option = ElementTree.SubElement(root, "option", gravity=_text(structure.gravity))
-    ElementTree.SubElement(option, "flag", {name: "disable" for name in _OFF}, energy="enable")
+    ElementTree.SubElement(option, "flag", dict.fromkeys(_OFF, "disable"), energy="enable")
     world = ElementTree.SubElement(root, "worldbody")
     bodies: list[str] = []
 
     def add(parent: ElementTree.Element, name: str, at: Transform) -> None:
         joint = structure.joint(name)
         pose = at @ joint.before
-        element = ElementTree.SubElement(parent, "body", pos=_text(pose.translation), quat=_text(quaternion(pose.rotation)))
+        element = ElementTree.SubElement(
+            parent, "body", pos=_text(pose.translation), quat=_text(quaternion(pose.rotation))
+        )
         bodies.append(name)
         if joint.moves:
             kind = "hinge" if joint.turns else "slide"

@@ -68,13 +68,13 @@ def pinocchio_model(structure: Structure) -> PinocchioModel:
         placement = pin.SE3(pose.rotation, pose.translation)
         model.addFrame(pin.Frame(name, joint + 1, 0, placement, pin.FrameType.OP_FRAME))
 
-    for name, (joint, pose) in tree.bodies.items():
-        add_frame(f"body {name}", joint, pose)
-    for name, (joint, pose) in tree.origins.items():
-        add_frame(f"origin {name}", joint, pose)
+    for name, (carrier, pose) in tree.bodies.items():
+        add_frame(f"body {name}", carrier, pose)
+    for name, (carrier, pose) in tree.origins.items():
+        add_frame(f"origin {name}", carrier, pose)
     for point in structure.points:
-        joint, pose = (-1, Transform.identity()) if point.joint is None else tree.bodies[point.joint]
-        add_frame(f"point {point.name}", joint, pose @ Transform.from_xyz_rpy(point.at))
+        carrier, pose = (-1, Transform.identity()) if point.joint is None else tree.bodies[point.joint]
+        add_frame(f"point {point.name}", carrier, pose @ Transform.from_xyz_rpy(point.at))
     return PinocchioModel(model, tree, tree.order)
 
 

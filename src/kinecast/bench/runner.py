@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -67,7 +68,7 @@ def run_bench(peers: bool = False, quick: bool = False, say: Say = lambda text: 
 
 
 def _plan(arm: str, quick: bool) -> list[tuple[str, tuple[int, ...]]]:
-    plan = [(arm, (1, 4096)), ("human55", (1, 64))]
+    plan: list[tuple[str, tuple[int, ...]]] = [(arm, (1, 4096)), ("human55", (1, 64))]
     if not quick and "talos" in models.names():
         plan.insert(1, ("talos", (1, 256)))
     return plan
@@ -125,7 +126,7 @@ def _public_call(mechanism: Mechanism, algorithm: str, state: list[Array], spars
         options = {"sensitivities": True, "sparse": sparse}
     method = getattr(mechanism, name)
     if algorithm == "jacobian":
-        return lambda: method("benchmark tip" if mechanism.name in models.ROBOTS else "tip", state[0])
+        method = partial(method, "benchmark tip" if mechanism.name in models.ROBOTS else "tip")
     found = method(*state, **options)
     if state[0].ndim == 1:
         return lambda: method(*state, **options)
@@ -156,7 +157,7 @@ def best_time(call: Callable[[], object], seconds: float) -> float:
 def _native_times(
     structure: Structure, programs: dict[str, Any], samples: Array, seconds: float, say: Say
 ) -> dict[str, dict[str, float]]:
-    """us by peer and algorithm: the same coordinates, and ball and free joints where the structure has such sequences."""
+    """us by peer and algorithm: the same coordinates, and ball and free joints where these fit."""
     tree = tree_of(structure)
     ours = samples[..., list(tree.order)]
     merged = with_ball_and_free_joints(tree.joints)
@@ -196,8 +197,7 @@ def _writing_rows(name: str, batch: int, seconds: float) -> Iterator[Row]:
         state = samples[:1].swapaxes(0, 1)[:3]
         d = mechanism.inverse_dynamics(*state, sensitivities=True, sparse=sparse)[1]
         size = mechanism.n + sum((m.values if sparse else m).size for m in vars(d).values())
-        target = np.empty((batch, size))
-        write_us = best_time(lambda target=target: target.fill(1.0), seconds) / batch * 1e6
+        write_us = best_time(partial(np.empty((batch, size)).fill, 1.0), seconds) / batch * 1e6
         yield Row(name, f"inverse_dynamics_sensitivities{label}", batch, us, WRITES, write_us, write_us / us)
 
 

@@ -59,12 +59,22 @@ def explained(
         if array.dtype.kind not in "biuf":
             return InputError(f"{algorithm}: {port.name} must be real numbers, got dtype {array.dtype}")
         if not np.can_cast(array.dtype, np.float64, "same_kind") or array.dtype.itemsize > 8:
-            return InputError(f"{algorithm}: {port.name} must be float64, got {array.dtype}; convert it with astype(float)")
+            return InputError(
+                f"{algorithm}: {port.name} must be float64, got {array.dtype}; convert it with astype(float)"
+            )
         core = port.shape
         if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
             names = ", ".join(structure.coordinates[:3]) + (", ..." if structure.n > 3 else "")
-            what = f"the {structure.n} coordinates of {structure.name!r} ({names})" if core == (structure.n,) else "3 + 3" if core == (6,) else "x, y, z"
-            return InputError(f"{algorithm}: the last axis of {port.name} must be {core[-1]} ({what}), got shape {array.shape}")
+            what = (
+                f"the {structure.n} coordinates of {structure.name!r} ({names})"
+                if core == (structure.n,)
+                else "3 + 3"
+                if core == (6,)
+                else "x, y, z"
+            )
+            return InputError(
+                f"{algorithm}: the last axis of {port.name} must be {core[-1]} ({what}), got shape {array.shape}"
+            )
         batches[port.name] = array.shape[: array.ndim - len(core)]
     try:
         batch = np.broadcast_shapes(*batches.values())
@@ -86,5 +96,7 @@ def _about_out(algorithm: str, kernel: Kernel, out: Any, batch: tuple[int, ...])
             kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
             return InputError(f"{algorithm}: out for {port.name} must be a float64 array, got {kind}")
         if array.shape != batch + port.shape:
-            return InputError(f"{algorithm}: out for {port.name} must have shape {batch + port.shape}, got {array.shape}")
+            return InputError(
+                f"{algorithm}: out for {port.name} must have shape {batch + port.shape}, got {array.shape}"
+            )
     return None

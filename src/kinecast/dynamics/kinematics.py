@@ -1,4 +1,4 @@
-"""Where everything is and how it moves: poses, velocities, accelerations, Jacobians of places; centre of mass, energies.
+"""Where everything is and how it moves: poses, velocities, Jacobians of places; centre of mass, energies.
 
 All results have world axes (those of the ground frame) and count every body, those fixed to the ground too. Velocities
 and accelerations are pairs (angular; linear) of a place: angular velocity [rad/s] and velocity of the point [m/s],

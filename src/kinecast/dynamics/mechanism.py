@@ -1,8 +1,8 @@
 """`Mechanism`: a `Structure` with its dynamics as methods, each a NumPy gufunc over leading batch axes.
 
-Arrays are float64; the last axes are those named in each method, all axes before them broadcast as in NumPy, so that one
-call computes one sample or a million. `out=` takes arrays to write to; ``threads=`` splits a batch. The first call of a
-method compiles it (seconds at most, kept on disk); after that a call takes microseconds.
+Arrays are float64; the last axes are those named in each method, all axes before them broadcast as in NumPy, so that
+one call computes one sample or a million. `out=` takes arrays to write to; ``threads=`` splits a batch. The first call
+of a method compiles it (seconds at most, kept on disk); after that a call takes microseconds.
 
     arm = kinecast.load("puma560")
     tau, d = arm.inverse_dynamics(q, v, a, sensitivities=True)
@@ -113,8 +113,8 @@ class Mechanism(Structure):
     ) -> Any:
         """What every joint transmits (..., joints, 6): moment [N m] and force [N] by the parent body ON the child body.
 
-        Of every joint in `joints`, fixed ones included, at the joint's origin (standard DH: that of frame j - 1), in the
-        axes of the child body or of the world (``frame="world"``). With `sensitivities` also d.q, d.v, d.a
+        Of every joint in `joints`, fixed ones included, at the joint's origin (standard DH: that of frame j - 1), in
+        the axes of the child body or of the world (``frame="world"``). With `sensitivities` also d.q, d.v, d.a
         (..., joints, 6, n).
         """
         if frame not in ("child", "world"):
@@ -126,7 +126,14 @@ class Mechanism(Structure):
         return (found[0], Sensitivities(*found[1:])) if sensitivities else found
 
     def regressor(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, base: BaseMotion | None = None, threads: int = 1, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        base: BaseMotion | None = None,
+        threads: int = 1,
+        out: Out = None,
     ) -> Array:
         """Y (..., n, 10 joints): tau = Y @ `inertial_parameters`, plus rotors, less loads.
 
@@ -210,7 +217,14 @@ class Mechanism(Structure):
         return self._compute("pose", (q,), place=place, threads=threads, out=out)
 
     def velocity(
-        self, place: str, q: ArrayLike, v: ArrayLike, *, base: BaseMotion | None = None, threads: int = 1, out: Out = None
+        self,
+        place: str,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        base: BaseMotion | None = None,
+        threads: int = 1,
+        out: Out = None,
     ) -> Array:
         """Angular velocity [rad/s] of the body and velocity [m/s] of the place (..., 6), world axes."""
         return self._compute("velocity", (q, v), None, base, place=place, threads=threads, out=out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ _AT_REST = read_only(np.zeros(6))
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A force [N] and a moment [N m] (..., 3) that the surroundings exert ON the body at a named point or body's origin.
+    """A force [N] and a moment [N m] (..., 3) that the surroundings exert ON the body at a named point or body.
 
     World axes: they do not turn with the body. Leading axes are batch axes.
     """
@@ -51,7 +51,8 @@ class SparseMatrix:
     def dense(self) -> Array:
         """The matrices (..., *shape) with their zeros."""
         result = np.zeros(self.values.shape[:-1] + self.shape)
-        result[(..., *self.positions)] = self.values
+        where: tuple[Any, ...] = (..., *self.positions)
+        result[where] = self.values
         return result
 
 

@@ -23,7 +23,7 @@ Expression = Any  # a casadi SX or DM: CasADi publishes no types
 class AppliedLoad:
     """A force [N] and a moment [N m] that the surroundings exert ON the body of `joint` (None: on the ground).
 
-    They act at the place `at` (3,) [m, body axes]; force and moment (3, 1) have world axes, which do not turn with the body.
+    They act at the place `at` (3,) [m, body axes]; force and moment (3, 1) have world axes: they do not turn with it.
     """
 
     joint: str | None

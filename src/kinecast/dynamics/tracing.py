@@ -59,43 +59,42 @@ def _surroundings(structure: Structure, request: Request, rest: list[Expression]
 
 
 def _spatial(structure: Structure, request: Request, state: list[Expression], around: Surroundings) -> Any:
-    tree = build(structure, keep_fixed=request.algorithm.startswith("joint_loads"))
-    base_parameters = tree if around.base_turns else regrouped(tree)
-    still = ca.SX(structure.n, 1)
+    whole = build(structure, keep_fixed=request.algorithm.startswith("joint_loads"))
+    light = whole if around.base_turns else regrouped(whole)
     if request.place is not None:
-        place = tree.place(request.place)
         entering = (around,) if ALGORITHMS[request.algorithm].around else ()
-        return getattr(kinematics, request.algorithm)(tree, place, *state, *entering)
-    functions: dict[str, Callable[[], Any]] = {
-        "inverse_dynamics": lambda: inverse.inverse_dynamics(base_parameters, *state, around),
-        "inverse_dynamics_sensitivities": lambda: sensitivities.inverse_dynamics_sensitivities(
-            base_parameters, *state, around
-        ),
-        "joint_loads": lambda: loads.joint_loads(tree, *state, around, request.world),
-        "joint_loads_sensitivities": lambda: loads.joint_loads_sensitivities(tree, *state, around, request.world),
-        "gravity_torques": lambda: inverse.inverse_dynamics(base_parameters, *state, still, still, around),
-        "bias_torques": lambda: inverse.inverse_dynamics(base_parameters, *state, still, around),
-        "forward_dynamics": lambda: forward.forward_dynamics(base_parameters, *state, around),
-        "forward_dynamics_sensitivities": lambda: forward.forward_dynamics_sensitivities(
-            base_parameters, *state, around
-        ),
-        "mass_matrix": lambda: inertia.mass_matrix(base_parameters, *state),
-        "inverse_mass_matrix": lambda: forward.inverse_mass_matrix(base_parameters, *state),
-        "coriolis_matrix": lambda: inertia.coriolis_matrix(base_parameters, *state),
-        "regressor": lambda: regressor.regressor(tree, *state, around),
-        "kinetic_energy": lambda: kinematics.kinetic_energy(tree, *state, around),
-        "potential_energy": lambda: kinematics.potential_energy(tree, *state, around),
-        "momentum": lambda: kinematics.momentum(tree, *state, around),
-        "center_of_mass": lambda: kinematics.center_of_mass(tree, *state),
+        return getattr(kinematics, request.algorithm)(whole, whole.place(request.place), *state, *entering)
+    still = ca.SX(structure.n, 1)
+    # The function, the tree it walks, and what follows the state.
+    functions: dict[str, tuple[Callable[..., Any], Tree, tuple[Any, ...]]] = {
+        "inverse_dynamics": (inverse.inverse_dynamics, light, (around,)),
+        "inverse_dynamics_sensitivities": (sensitivities.inverse_dynamics_sensitivities, light, (around,)),
+        "joint_loads": (loads.joint_loads, whole, (around, request.world)),
+        "joint_loads_sensitivities": (loads.joint_loads_sensitivities, whole, (around, request.world)),
+        "gravity_torques": (inverse.inverse_dynamics, light, (still, still, around)),
+        "bias_torques": (inverse.inverse_dynamics, light, (still, around)),
+        "forward_dynamics": (forward.forward_dynamics, light, (around,)),
+        "forward_dynamics_sensitivities": (forward.forward_dynamics_sensitivities, light, (around,)),
+        "mass_matrix": (inertia.mass_matrix, light, ()),
+        "inverse_mass_matrix": (forward.inverse_mass_matrix, light, ()),
+        "coriolis_matrix": (inertia.coriolis_matrix, light, ()),
+        "regressor": (regressor.regressor, whole, (around,)),
+        "kinetic_energy": (kinematics.kinetic_energy, whole, (around,)),
+        "potential_energy": (kinematics.potential_energy, whole, (around,)),
+        "momentum": (kinematics.momentum, whole, (around,)),
+        "center_of_mass": (kinematics.center_of_mass, whole, ()),
     }
-    return functions[request.algorithm]()
+    function, tree, rest = functions[request.algorithm]
+    return function(tree, *state, *rest)
 
 
 def _formulation(request: Request) -> Callable[[Structure, Request, list[Expression], Surroundings], Any]:
     if request.method not in METHODS:
         raise unknown("method", request.method, [DEFAULT_METHOD, *METHODS])
     if request.world:
-        raise NotSupportedError(f"method {request.method!r} gives joint loads in the child's axes only; so ask for frame='child'")
+        raise NotSupportedError(
+            f"method {request.method!r} gives joint loads in the child's axes only; so ask for frame='child'"
+        )
     # Statics and bias are inverse dynamics with zeros.
     zeros = {"gravity_torques": 2, "bias_torques": 1}.get(request.algorithm, 0)
     name = "inverse_dynamics" if zeros else request.algorithm
@@ -131,6 +130,6 @@ def require_regular(tree: Tree) -> None:
     for link, joint, d in reversed([*zip(tree.links, joints, felt, strict=True)]):
         if joint is not None and not d > _SINGULAR * max(x for x in whole if np.isfinite(x)):
             raise InputError(
-                f"mechanism {tree.structure.name!r}: the mass matrix is singular because joint {link.name!r} moves nothing "
-                "that has mass; give its body a mass or an inertia, the joint an actuator_inertia, or make it fixed"
+                f"mechanism {tree.structure.name!r}: the mass matrix is singular because joint {link.name!r} moves "
+                "nothing that has mass; give its body a mass or an inertia, the joint an actuator_inertia, or fix it"
             )

@@ -1,13 +1,13 @@
 """The tree that the fast recursions walk: links in frames chosen so that most constants vanish.
 
-Every link gets a frame of its own, with z along its joint's axis. On a revolute axis the frame may still slide and turn: it is
-put at the foot of the common normal to the axis of the child with the largest subtree, x along that normal. Along a
-chain the pose of a link in its parent then is Craig's four numbers; side branches need two more::
+Every link gets a frame of its own, with z along its joint's axis. On a revolute axis the frame may still slide and
+turn: it is put at the foot of the common normal to the axis of the child with the largest subtree, x along that normal.
+Along a chain the pose of a link in its parent then is Craig's four numbers; side branches need two more::
 
     pose = T(offset) Rz(gamma) Rx(alpha) Rz(theta) Tz(d)        theta += q (revolute), d += q (prismatic)
 
-Fixed joints are merged into the bodies they hang on, unless ``keep_fixed``. Angles within 1e-11 rad of a multiple of a right
-angle, and lengths below 1e-13 m, are taken as exact: the digits of pi in a file end somewhere.
+Fixed joints are merged into the bodies they hang on, unless ``keep_fixed``. Angles within 1e-11 rad of a multiple of a
+right angle, and lengths below 1e-13 m, are taken as exact: the digits of pi in a file end somewhere.
 
 Inertia is kept as the pseudo-inertia P = [[Sigma, s], [s^T, m]] about the link frame's origin, with Sigma = integral of
 r r^T dm and the first moment s = m c, because it moves between frames as T P T^T.
@@ -74,7 +74,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Links, parents first; where the user's bodies and joints are; `order[i]` is the link of the structure's joint i."""
+    """Links, parents first; where the user's bodies and joints are; `carriers[i]` has the body of joint i."""
 
     structure: Structure
     links: tuple[Link, ...]
@@ -143,9 +143,19 @@ def build(structure: Structure, keep_fixed: bool = False) -> Tree:
         kind = "fixed" if not joint.moves else "revolute" if joint.turns else "prismatic"
         links.append(
             Link(
-                joint.name, parents[k], kind, coordinate.get(joint.name, -1), offset, gamma, alpha,
-                _snap_angle(theta + phi), d, inertia, joint.actuator_inertia, _snap_pose(to_own @ in_carrier[i]),
-            )  # fmt: skip
+                joint.name,
+                parents[k],
+                kind,
+                coordinate.get(joint.name, -1),
+                offset,
+                gamma,
+                alpha,
+                _snap_angle(theta + phi),
+                d,
+                inertia,
+                joint.actuator_inertia,
+                _snap_pose(to_own @ in_carrier[i]),
+            )
         )
     bodies = {}
     for b, joint in enumerate(structure.joints):
@@ -298,7 +308,11 @@ def _main_children(structure: Structure, kept: Sequence[int], parents: Sequence[
 
 
 def _choose_frames(
-    structure: Structure, kept: Sequence[int], parents: Sequence[int], lines: Sequence[Array], in_carrier: Sequence[Array]
+    structure: Structure,
+    kept: Sequence[int],
+    parents: Sequence[int],
+    lines: Sequence[Array],
+    in_carrier: Sequence[Array],
 ) -> list[Array]:
     """For each link the pose Tz Rz of its frame in its moving joint frame; leaves first."""
     own = [np.eye(4) for _ in kept]
@@ -344,7 +358,7 @@ def _normal(other: Array) -> tuple[float, Array] | None:
 
 
 def _decompose(pose: Array, slide: float) -> tuple[Array, float, float, float, float]:
-    """(offset, gamma, alpha, theta, d) of a pose followed by a slide along z; d takes what leaves the offset shortest."""
+    """(offset, gamma, alpha, theta, d) of a pose followed by a slide along z; d leaves the offset shortest."""
     rotation = pose[:3, :3]
     alpha = float(np.arctan2(np.hypot(rotation[0, 2], rotation[1, 2]), rotation[2, 2]))
     oblique = np.hypot(rotation[0, 2], rotation[1, 2]) > PARALLEL

@@ -1,8 +1,8 @@
 """Articulated inertia: what a subtree with free joints weighs to whoever pulls at its root, in the frames of the links.
 
-A wrench (n; f) = [[J, B], [B^T, M]] (wd; a) moves the root of a subtree whose joints give way. J and M are symmetric. The
-recursion goes inward: add up the children, eliminate the joint (U = column of its axis, D = U along the axis), then move
-to the parent's frame by one slide or one plane rotation at a time, where each costs least.
+A wrench (n; f) = [[J, B], [B^T, M]] (wd; a) moves the root of a subtree whose joints give way. J and M are symmetric.
+The recursion goes inward: add up the children, eliminate the joint (U = column of its axis, D = U along the axis), then
+move to the parent's frame by one slide or one plane rotation at a time, where each costs least.
 
 Velocities do not appear: accelerations follow from torques less the *bias* torques (inverse dynamics at rest
 accelerations), and the articulated problem is then linear and at rest.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kinecast.dynamics.spatial.frames import Z, LinkPose
+from kinecast.dynamics.spatial.frames import LinkPose, Z
 from kinecast.dynamics.surroundings import Expression
 from kinecast.dynamics.tree import Link, Tree
 
@@ -56,12 +56,14 @@ def rigid(link: Link) -> Articulated:
     trace = sigma.trace()
     J = _matrix(lambda i, k: ca.SX((trace if i == k else 0.0) - sigma[i, k]), True)
     tilde = ((0.0, -s[2], s[1]), (s[2], 0.0, -s[0]), (-s[1], s[0], 0.0))
-    return Articulated(J, _matrix(lambda i, k: ca.SX(tilde[i][k])), _matrix(lambda i, k: ca.SX(m if i == k else 0.0), True))
+    return Articulated(
+        J, _matrix(lambda i, k: ca.SX(tilde[i][k])), _matrix(lambda i, k: ca.SX(m if i == k else 0.0), True)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """A joint and what it carries: U = wrench [n; f] of a unit acceleration of the joint, D = U[axis] + rotor, K = U / D.
+    """A joint and what it carries: U = wrench [n; f] of its unit acceleration, D = U[axis] + rotor, K = U / D.
 
     Without a rotor K[axis] is exactly 1: the subtree then resists no acceleration along the axis.
     """
@@ -126,7 +128,7 @@ def _turned_symmetric(x: Rows, axis: int, c: Expression, s: Expression) -> Rows:
 
 
 def _turned(x: Rows, axis: int, c: Expression, s: Expression) -> Rows:
-    """R x R^T for a plane rotation and any matrix, in twelve products: its trace and twist in the plane do not change."""
+    """R x R^T for a plane rotation and any matrix, in twelve products (trace and twist in the plane stay)."""
     i, k = (axis + 1) % 3, (axis + 2) % 3
     both = x[i][k] + x[k][i]
     w = s * (x[i][i] - x[k][k]) + c * both

@@ -1,7 +1,8 @@
 """Composite quantities: what a subtree, moving as it does, answers to a change of its root's motion.
 
-A subtree's particles (mass m, place x, velocity xd, force f needed) enter its inverse dynamics and all first derivatives
-of it through these sums alone, taken about the origin of a joint and seen by an observer that moves with that origin::
+A subtree's particles (mass m, place x, velocity xd, force f needed) enter its inverse dynamics and all first
+derivatives of it through these sums alone, taken about the origin of a joint and seen by an observer that moves with
+that origin::
 
     mass = sum m            h = sum m x             P = sum m x x^T
     p = sum m xd            G = sum m xd x^T        f = sum f, n = sum x x f
@@ -11,8 +12,8 @@ An observer's own steady motion changes no force, so neither velocities nor acce
 In particular the answer to a change dw of all angular velocities is twice the Coriolis force: force 2 dw x p, moment
 2 (tr(G) - G) dw; twelve numbers stand where the usual derivation carries a 6 x 6 matrix.
 
-All vectors have the axes of one *reference link*, as they are at the instant looked at: a fixed frame, like the world's,
-but one in which the axes of nearby joints have constant zeros.
+All vectors have the axes of one *reference link*, as they are at the instant looked at: a fixed frame, like the
+world's, but one in which the axes of nearby joints have constant zeros.
 """
 
 from __future__ import annotations

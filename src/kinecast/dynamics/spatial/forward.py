@@ -1,7 +1,7 @@
 """Forward dynamics and the inverse mass matrix by articulated subtrees, O(n) and O(n^2), nothing factorised.
 
-Per joint, with its `Hinge` (U, K = U / D, 1 / D of `articulated`) and the wrench p = [n; f] that its subtree would need to move
-as it does with no acceleration of the joints::
+Per joint, with its `Hinge` (U, K = U / D, 1 / D of `articulated`) and the wrench p = [n; f] that its subtree would need
+to move as it does with no acceleration of the joints::
 
     inward    u = tau - p[axis],  p <- p + K u                      then p is handed to the parent
     outward   a' = the parent's extra acceleration,  qdd = u / D - K . a',  a = a' + axis qdd
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from kinecast.dynamics.spatial import short_chain
 from kinecast.dynamics.spatial.articulated import Hinge, hinges
 from kinecast.dynamics.spatial.branches import BranchSystem, columns
 from kinecast.dynamics.spatial.frames import Six, link_poses
@@ -28,12 +29,24 @@ from kinecast.dynamics.spatial.inverse import body_wrenches, inverse_dynamics, o
 from kinecast.dynamics.spatial.sensitivities import inverse_dynamics_sensitivities
 from kinecast.dynamics.surroundings import Expression, Surroundings
 from kinecast.dynamics.tree import Tree
+from kinecast.engine.program import read
 
 _NOTHING: Six = (ca.SX(3, 1), ca.SX(3, 1))
 
 
 def forward_dynamics(tree: Tree, q: Expression, v: Expression, tau: Expression, around: Surroundings) -> Expression:
-    """Joint accelerations (n, 1) [rad/s2 or m/s2]."""
+    """Joint accelerations (n, 1) [rad/s2 or m/s2], in the way that needs the fewest operations for this tree."""
+    ways = [by_subtrees(tree, q, v, tau, around)]
+    ways += [short_chain.forward_dynamics(tree, q, v, tau, around, link) for link in short_chain.meeting_links(tree)]
+    return ways[0] if len(ways) == 1 else min(ways, key=_operations)
+
+
+def _operations(expression: Expression) -> int:
+    return read(ca.Function("counted", ca.symvar(expression), [expression])).counts.flops
+
+
+def by_subtrees(tree: Tree, q: Expression, v: Expression, tau: Expression, around: Surroundings) -> Expression:
+    """Joint accelerations (n, 1) by articulated subtrees, in O(n)."""
     poses = link_poses(tree, q)
     joints = hinges(tree, poses)
     motions = outward(tree, poses, v, ca.SX(tree.n, 1), around)
@@ -47,7 +60,8 @@ def forward_dynamics(tree: Tree, q: Expression, v: Expression, tau: Expression, 
             p = _plus(p, joint, push[k])
         if link.parent >= 0:
             wrenches[link.parent] = _sum(wrenches[link.parent], poses[k].wrench_to_parent(p))
-    qdd, extra = ca.SX(tree.n, 1), []
+    qdd = ca.SX(tree.n, 1)
+    extra: list[Six] = []
     for k, link in enumerate(tree.links):
         a = _NOTHING if link.parent < 0 else poses[k].acceleration_to_child(extra[link.parent])
         joint = joints[k]
@@ -101,7 +115,7 @@ def forward_dynamics_sensitivities(
 ) -> tuple[Expression, Expression, Expression, Expression]:
     """(qdd (n, 1), d qdd/dq, d qdd/dv, d qdd/d tau (n, n)).
 
-    The mass matrix is a by-product of the sensitivities of inverse dynamics: solving with it by branches is cheapest here.
+    The mass matrix is a by-product of the sensitivities of inverse dynamics; solving with it is cheapest here.
     """
     n = tree.n
     system = BranchSystem(tree, mass_matrix(tree, q))
@@ -137,4 +151,3 @@ def _along_k(joint: Hinge, a: Six) -> Expression:
 def _with_joint(a: Six, joint: Hinge, qdd: Expression) -> Six:
     own = ca.vertcat(ca.SX(2, 1), qdd)
     return (a[0] + own, a[1]) if joint.axis < 3 else (a[0], a[1] + own)
-

@@ -105,7 +105,7 @@ def ground_acceleration(around: Surroundings) -> Expression:
 
 
 def applied_loads(tree: Tree, around: Surroundings) -> dict[int, list[tuple[Expression, Expression, Expression]]]:
-    """For each loaded link: (place in the link's frame, force, moment in world axes). Loads on the ground do nothing."""
+    """For each loaded link: (place in the link's frame, force, moment in world axes). Loads on the ground: none."""
     found: dict[int, list[tuple[Expression, Expression, Expression]]] = {}
     for load in around.loads:
         if load.joint is None:

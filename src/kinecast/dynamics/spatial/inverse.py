@@ -11,8 +11,8 @@ Per link k, all in its own axes and at its own origin:
 | f, n | wrench that the parent transmits: f = m a + E s + ..., n = s x a + vee(E Sigma) + ... | N, N m |
 
 The moment needs no inertia matrix: sum over particles of r x E r = vee(E Sigma - (E Sigma)^T), fifteen products.
-Cost over the regrouped tree of a general chain of n > 2 revolute joints, the first one vertical: 86 n - 126 multiplications and
-74 n - 118 additions, as `kinecast ops` counts them.
+Cost over the regrouped tree of a general chain of n > 2 revolute joints, the first one vertical: 86 n - 126
+multiplications and 74 n - 118 additions, as `kinecast ops` counts them.
 
 Example::
 
@@ -62,9 +62,7 @@ def joint_torques(tree: Tree, wrenches: list[tuple[Expression, Expression]], a: 
     return tau
 
 
-def outward(
-    tree: Tree, poses: list[LinkPose], v: Expression, a: Expression, around: Surroundings
-) -> list[LinkMotion]:
+def outward(tree: Tree, poses: list[LinkPose], v: Expression, a: Expression, around: Surroundings) -> list[LinkMotion]:
     """The motion of every link, from the ground outward."""
     ground = LinkMotion(around.base_velocity[:3], around.base_acceleration[:3], ground_acceleration(around))
     motions: list[LinkMotion] = []
@@ -123,7 +121,7 @@ def body_wrench(link: Link, motion: LinkMotion) -> tuple[Expression, Expression]
 def body_wrenches(
     tree: Tree, poses: list[LinkPose], motions: list[LinkMotion], around: Surroundings
 ) -> list[tuple[Expression, Expression]]:
-    """(n, f) that each link needs by itself for its motion, less the loads that act on it; at its origin, in its axes."""
+    """(n, f) that each link needs by itself for its motion, less the loads on it; at its origin, in its axes."""
     wrenches = [body_wrench(link, motion) for link, motion in zip(tree.links, motions, strict=True)]
     for k, applied in applied_loads(tree, around).items():
         n, f = wrenches[k]

@@ -1,11 +1,11 @@
 """Joint loads: the force and moment that each joint's parent body exerts on its child, and their sensitivities.
 
-A load is taken at the joint's origin: of a joint given by standard Denavit-Hartenberg constants the origin of the parent's
-frame (frame j - 1), else that of the child's own. Its axes are the child's, or the world's. All joints of the structure
-have one, fixed ones too: the tree must be built with ``keep_fixed``, and not be regrouped.
+A load is taken at the joint's origin: of a joint given by standard Denavit-Hartenberg constants the origin of the
+parent's frame (frame j - 1), else that of the child's own. Its axes are the child's, or the world's. All joints of the
+structure have one, fixed ones too: the tree must be built with ``keep_fixed``, and not be regrouped.
 
-Sensitivities follow the two cases of `sensitivities`: a joint below adds its column, shifted; a joint above, or the joint
-itself, changes the surroundings of the whole subtree, which answers with all six components. In the child's axes
+Sensitivities follow the two cases of `sensitivities`: a joint below adds its column, shifted; a joint above, or the
+joint itself, changes the surroundings of the whole subtree, which answers with all six components. In the child's axes
 a turn of the surroundings is felt as one of gravity, the ground and the loads, the other way round.
 
 Example::
@@ -96,7 +96,7 @@ def joint_loads_sensitivities(
 
 
 def _carried(joint: JointChange, body: Composite, d: Expression, u: Expression) -> list[tuple[Expression, Expression]]:
-    """What a subtree at d, moving with u as seen from a joint above it, asks for with that joint's q, v, a (its axes turn)."""
+    """What a subtree at d, moving with u as seen from a joint above it, asks for with that joint's q, v, a."""
     e, s, k, c = joint.e, joint.s, joint.k, joint.c
     nothing = zeros(3)
     if not joint.turns:
@@ -141,5 +141,3 @@ def _to_world(tree: Tree, poses: list[LinkPose], k: int, x: Expression) -> Expre
     for i in [k, *tree.ancestors(k)]:
         x = poses[i].to_parent(x)
     return x
-
-

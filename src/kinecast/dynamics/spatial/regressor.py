@@ -32,7 +32,9 @@ PARAMETERS = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"
 
 def regressor(tree: Tree, q: Expression, v: Expression, a: Expression, around: Surroundings) -> Expression:
     """Y (n, 10 bodies); columns of a body that no joint moves are zero."""
-    pushed = Surroundings(around.gravity, around.base_velocity, ca.vertcat(around.base_acceleration[:3], ground_acceleration(around)))
+    pushed = Surroundings(
+        around.gravity, around.base_velocity, ca.vertcat(around.base_acceleration[:3], ground_acceleration(around))
+    )
     world = frames(tree, q, v, a, pushed)
     Y = ca.SX(tree.n, 10 * len(tree.structure.joints))
     for b, joint in enumerate(tree.structure.joints):

@@ -3,13 +3,13 @@
 A joint j with a joint i between it and the ground (or j itself): i's coordinate moves j's whole subtree, so
 
 - the *column* of j, what its coordinate does to the wrench its subtree needs, is felt by the axis of i:
-  wrenches u1 (for q_j), u2 (for v_j), u3 (for a_j) from the subtree's composite (`composite`), three products of vectors a pair;
+  wrenches u1 (for q_j), u2 (for v_j), u3 (for a_j) from its `Composite`, three dot products a pair;
 - the *row* of j, what tau_j answers to a change of the motion of its surroundings: that is (w, u3) of j times the
   change that i makes. Turning the subtree about i by dq is the same as turning back the motion of i's parent.
 
 With e the axis of a revolute joint and w, wd, a the motion of its parent at the joint:
-s = w x e, k = wd x e + w x s, b = a x e. A change of q_i alters the parent's motion, seen from the subtree, by (s, k, b);
-a change of v_i by (e, 2 s); of a_i by e alone. A prismatic joint alters the acceleration by k, 2 s, e.
+s = w x e, k = wd x e + w x s, b = a x e. A change of q_i alters the parent's motion, seen from the subtree, by (s, k,
+b); a change of v_i by (e, 2 s); of a_i by e alone. A prismatic joint alters the acceleration by k, 2 s, e.
 
 Cost of a pair of revolute joints at most: 36 multiplications and 31 additions. Nothing of a massless link remains.
 
@@ -121,7 +121,7 @@ def response(joint: JointChange, body: Composite) -> list[tuple[Expression, Expr
 
 
 def answer(body: Composite, s: Expression, k: Expression, b: Expression) -> tuple[Expression, Expression]:
-    """Wrench that a subtree asks for when its surroundings turn faster by s, and accelerate more by k (angular) and b."""
+    """Wrench that a subtree asks for when its surroundings turn faster by s, and accelerate by k (angular) and b."""
     return body.J @ k + body.C @ s + cross(body.h, b), cross(k, body.h) + cross(s, body.p2) + body.mass * b
 
 
