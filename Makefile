@@ -1,5 +1,5 @@
 # Everything a newcomer needs. Each target makes its own .venv; a machine with only Python (3.10-3.14) and make is enough.
-#   make predict    the main job, as a demonstration        make test     the whole test suite
+#   make predict    the main job: a report in run/            make test     the whole test suite
 #   make lint       ruff and mypy                           make bench    speeds, beside other libraries
 PYTHON ?= python3
 PY     := .venv/bin/python
@@ -11,7 +11,7 @@ export MPLBACKEND ?= Agg
 .PHONY: predict test lint bench images lock clean
 
 predict: .venv/.ready
-	$(PY) examples/demo.py
+	$(PY) -m kinecast predict examples/two_link_time_optimal.yaml -o run
 
 test: .venv/.ready-test
 	$(PY) -m pytest
@@ -23,9 +23,9 @@ lint: .venv/.ready-test
 bench: .venv/.ready-test
 	$(PY) -m kinecast bench --peers
 
-# The pictures of README and docs.
+# The picture of the README.
 images: .venv/.ready
-	$(PY) examples/demo.py --image docs/images/puma560.png
+	$(PY) examples/picture.py docs/images/time_optimal.png
 
 $(PY):
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v < (3, 15) or sys.exit("kinecast needs Python 3.10 to 3.14, this is %d.%d: name another one, as in make PYTHON=python3.12" % v)'
