@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from kinecast.dynamics.algorithms import Request
 from kinecast.dynamics.results import BaseMotion, Load
-from kinecast.engine import Kernel
-from kinecast.errors import InputError
+from kinecast.engine import Kernel, Port
+from kinecast.errors import InputError, brief
 from kinecast.mechanism import Structure
 
 
@@ -30,24 +30,42 @@ def flat_inputs(
     if base is not None:
         if not isinstance(base, BaseMotion):
             raise InputError(f"{algorithm}: base must be a kinecast.BaseMotion, got {type(base).__name__}")
-        if structure.planar_bodies:
+        if structure.planar_bodies and _turns(base):
             raise InputError(
-                f"{algorithm}: the base of {structure.name!r} cannot move because the inertia of body "
+                f"{algorithm}: the base of {structure.name!r} cannot turn because the inertia of body "
                 f"{structure.planar_bodies[0]!r} is known about one axis only; give all of its moments"
             )
         arguments += [base.velocity, base.acceleration]
-    applied = [] if loads is None else [loads] if isinstance(loads, Load) else list(loads)
+    applied = [] if loads is None else [loads] if isinstance(loads, Load) else loads
+    if not isinstance(applied, Sequence) or not all(isinstance(load, Load) for load in applied):
+        raise InputError(f"{algorithm}: loads must be a kinecast.Load or a list of them, got {brief(loads)}")
     for load in applied:
-        if not isinstance(load, Load):
-            raise InputError(f"{algorithm}: loads must be kinecast.Load objects, got {type(load).__name__}")
+        if not isinstance(load.point, str):
+            raise InputError(
+                f"{algorithm}: point of a load must be the name of a point or body, got {brief(load.point)}"
+            )
         structure.point(load.point)
         arguments += [load.force, load.moment]
     request = Request(algorithm, method, base is not None, tuple(load.point for load in applied), place, world)
     return request, arguments
 
 
+def _turns(base: BaseMotion) -> bool:
+    """Whether an angular part of the motion is there; arrays that are none are left to NumPy to refuse."""
+    try:
+        return any(bool(np.any(np.asarray(x, dtype=float)[..., :3])) for x in (base.velocity, base.acceleration))
+    except (TypeError, ValueError, IndexError):
+        return False
+
+
 def explained(
-    structure: Structure, algorithm: str, kernel: Kernel, arguments: Sequence[ArrayLike], out: Any, error: Exception
+    structure: Structure,
+    algorithm: str,
+    kernel: Kernel,
+    arguments: Sequence[ArrayLike],
+    out: Any,
+    sparse: bool,
+    error: Exception,
 ) -> Exception:
     """One line on what is wrong with the arguments of a call that NumPy refused; the error itself if they are right."""
     batches: dict[str, tuple[int, ...]] = {}
@@ -64,16 +82,9 @@ def explained(
             )
         core = port.shape
         if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
-            names = ", ".join(structure.coordinates[:3]) + (", ..." if structure.n > 3 else "")
-            what = (
-                f"the {structure.n} coordinates of {structure.name!r} ({names})"
-                if core == (structure.n,)
-                else "3 + 3"
-                if core == (6,)
-                else "x, y, z"
-            )
             return InputError(
-                f"{algorithm}: the last axis of {port.name} must be {core[-1]} ({what}), got shape {array.shape}"
+                f"{algorithm}: the last axis of {port.name} must be {core[-1]} ({_entries(structure, port)}), "
+                f"got shape {array.shape}"
             )
         batches[port.name] = array.shape[: array.ndim - len(core)]
     try:
@@ -82,21 +93,33 @@ def explained(
         shapes = ", ".join(f"{shape} of {name}" for name, shape in batches.items())
         return InputError(f"{algorithm}: the batch axes do not broadcast: {shapes}")
     if out is not None:
-        return _about_out(algorithm, kernel, out, batch) or error
+        return _about_out(algorithm, kernel, out, sparse, batch) or error
     return error
 
 
-def _about_out(algorithm: str, kernel: Kernel, out: Any, batch: tuple[int, ...]) -> Exception | None:
-    arrays = [out] if isinstance(out, np.ndarray) else list(out)
-    if len(arrays) != len(kernel.outputs):
-        names = ", ".join(port.name for port in kernel.outputs)
-        return InputError(f"{algorithm}: out must be {len(kernel.outputs)} arrays ({names}), got {len(arrays)}")
-    for port, array in zip(kernel.outputs, arrays, strict=True):
+def _entries(structure: Structure, port: Port) -> str:
+    """What the last axis of an input holds."""
+    if port.name not in ("q", "v", "a", "tau"):
+        return "angular x, y, z; linear x, y, z" if port.shape == (6,) else "x, y, z"
+    names = ", ".join(structure.coordinates[:3]) + (", ..." if structure.n > 3 else "")
+    return f"the coordinates of {structure.name!r}: {names}"
+
+
+def _about_out(algorithm: str, kernel: Kernel, out: Any, sparse: bool, batch: tuple[int, ...]) -> Exception | None:
+    ports, names = kernel.outputs, ", ".join(port.name for port in kernel.outputs)
+    wanted = f"a float64 array for {names}" if len(ports) == 1 else f"{len(ports)} float64 arrays ({names})"
+    arrays = [out] if isinstance(out, np.ndarray) else out
+    if not isinstance(arrays, (list, tuple)) or len(arrays) != len(ports):
+        one, many = isinstance(out, np.ndarray), isinstance(out, (list, tuple))
+        got = "one array" if one else f"a {type(out).__name__} of {len(out)}" if many else brief(out)
+        return InputError(f"{algorithm}: out must be {wanted}, got {got}")
+    for port, pattern, array in zip(ports, kernel.patterns, arrays, strict=True):
+        shape = batch + ((len(pattern),) if sparse else port.shape)
         if not isinstance(array, np.ndarray) or array.dtype != np.float64:
             kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
             return InputError(f"{algorithm}: out for {port.name} must be a float64 array, got {kind}")
-        if array.shape != batch + port.shape:
-            return InputError(
-                f"{algorithm}: out for {port.name} must have shape {batch + port.shape}, got {array.shape}"
-            )
+        if array.shape != shape:
+            return InputError(f"{algorithm}: out for {port.name} must have shape {shape}, got {array.shape}")
+        if not array.flags.writeable:
+            return InputError(f"{algorithm}: out for {port.name} must be writable, got a read-only array")
     return None

@@ -22,7 +22,7 @@ from kinecast.dynamics.algorithms import ALGORITHMS, DEFAULT_METHOD, Request, co
 from kinecast.dynamics.arguments import explained, flat_inputs
 from kinecast.dynamics.results import BaseMotion, ForwardSensitivities, Load, Sensitivities, SparseMatrix
 from kinecast.engine import Counts, Kernel, call_in_threads
-from kinecast.errors import InputError, unknown
+from kinecast.errors import InputError, brief, unknown
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
 
@@ -271,18 +271,23 @@ class Mechanism(Structure):
             arguments: Sequence[ArrayLike] = state
         else:
             request, arguments = flat_inputs(self, algorithm, method, world, state, loads, base, place)
-        kernel = self._kernels.get(request) or self._kernel(request)
+        try:
+            kernel = self._kernels.get(request)
+        except TypeError:  # a method or place that cannot even be looked up: `_kernel` says what is wrong
+            kernel = None
+        kernel = kernel or self._kernel(request)
         try:
             if threads != 1:
                 found: Any = _split(kernel, arguments, threads, out, sparse)
-            elif sparse:
-                found = kernel.sparse_ufunc(*arguments) if out is None else kernel.sparse_ufunc(*arguments, out=out)
             else:
-                found = kernel.ufunc(*arguments) if out is None else kernel.ufunc(*arguments, out=out)
+                ufunc = kernel.sparse_ufunc if sparse else kernel.ufunc
+                found = ufunc(*arguments) if out is None else ufunc(*arguments, out=_listed(out))
         except (TypeError, ValueError) as error:
-            raise explained(self, algorithm, kernel, arguments, out, error) from None
+            raise explained(self, algorithm, kernel, arguments, out, sparse, error) from None
         if sparse and len(kernel.outputs) > 1:
-            return found[0], *(_as_sparse(kernel, k, values) for k, values in enumerate(found) if k)
+            matrices = [_as_sparse(kernel, k, values) for k, values in enumerate(found)]
+            whole = found[0].shape[-1:] == kernel.outputs[0].shape
+            return found[0] if whole else matrices[0].dense(), *matrices[1:]
         return found
 
     @cached_property
@@ -296,7 +301,12 @@ class Mechanism(Structure):
         else:
             algorithm, method, place, world = request
             full = Request(algorithm, method, place=place, world=world)
-        if full.place is not None:
+        if not isinstance(full.method, str):
+            raise InputError(f"{full.algorithm}: method must be a name, got {brief(full.method)}")
+        if ALGORITHMS[full.algorithm].place:
+            if not isinstance(full.place, str):
+                what = f"{full.algorithm}: place, which comes first, must be the name of a point or body"
+                raise InputError(f"{what}, got {brief(full.place)}")
             self.point(full.place)
         kernel = self._kernels[request] = compiled(self, full)
         return kernel
@@ -308,11 +318,15 @@ class Mechanism(Structure):
 
 
 def _split(kernel: Kernel, arguments: Sequence[ArrayLike], threads: int, out: Out, sparse: bool) -> Any:
-    if threads < 1:
-        raise InputError(f"threads must be 1 or more, got {threads}")
-    outs = [out] if isinstance(out, np.ndarray) else out
+    if not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise InputError(f"threads must be a whole number, 1 or more, got {brief(threads)}")
+    outs = None if out is None else _listed(out)
     found = call_in_threads(kernel, [np.asarray(x) for x in arguments], threads, outs, sparse)
     return found[0] if len(found) == 1 else found
+
+
+def _listed(out: Array | Sequence[Array]) -> tuple[Array, ...]:
+    return (out,) if isinstance(out, np.ndarray) else tuple(out)
 
 
 def _as_sparse(kernel: Kernel, k: int, values: Array) -> SparseMatrix:
