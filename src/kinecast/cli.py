@@ -134,10 +134,10 @@ def inverse_dynamics(
     mechanism = _load_mechanism(mech)
     file = read_motion(motion)
     series = file.joint_series(mechanism.coordinates)
-    if series.splined and not quiet:
-        _remark(f"{motion}: splined from q, as the file has them not: {', '.join(series.splined)}")
     with _working(f"inverse dynamics of {mechanism.name}", quiet):
         result = add_torques(file, series, mechanism, method=method, loads=loads)
+    if series.splined and not quiet:
+        _remark(f"{motion}: splined from q, as the file has them not: {', '.join(series.splined)}")
     if out is not None:
         result.write(out)
     peaks = [(name, *_peak(series.t, result.numbers(f"tau.{name}"))) for name in mechanism.coordinates]

@@ -32,6 +32,7 @@ TIMED = (
     "center_of_mass",
 )
 SCALING = ("inverse_dynamics", "forward_dynamics")
+MEASURE_SECONDS = 0.3  # spent on each measurement
 NATIVE_SAMPLES = 128  # as many as Pinocchio's own benchmarks run over
 WRITES = "memory"  # the peer whose time is that of writing the results' bytes
 
@@ -51,7 +52,7 @@ class Row:
 
 def run_bench(peers: bool = False, quick: bool = False, say: Say = lambda text: None) -> list[Row]:
     """All rows. `quick`: two models, short measurements; `say` is told what is going on and what is left out."""
-    seconds = 0.05 if quick else 0.3
+    seconds = MEASURE_SECONDS / (6 if quick else 1)
     arm = "panda" if "panda" in models.names() else "chain7"
     programs = _native_programs(say) if peers else {}
     rows: list[Row] = []
