@@ -48,6 +48,8 @@ class Acting:
 
     def one(self, batch: tuple[int, ...], index: tuple[int, ...]) -> Acting:
         """What acts on one member of a batch."""
+        if not batch:
+            return self
 
         def member(x: Array) -> Array:
             return np.broadcast_to(x, batch + x.shape[-1:])[index]
