@@ -69,6 +69,7 @@ class Diagnosis:
     start: Array | None
     alternatives: tuple[tuple[Relaxation, ...], ...]
     excess: tuple[Excess, ...]
+    conclusive: bool = True  # whether the search itself came to an end
 
     @property
     def message(self) -> str:
@@ -91,6 +92,8 @@ def diagnose(workshop: Workshop, answer: Answer) -> Diagnosis:
     motion = everything.x[: program.n_motion]
     if clinic.possible(everything) and total < POSSIBLE:
         return Diagnosis(motion, (), ())
+    if not clinic.possible(everything):
+        return Diagnosis(None, (), tuple(excesses(program, everything.x)[:1]), conclusive=everything.status == "infeasible")
     exceeded = [excess for excess in excesses(program, everything.x) if excess.relative > NEEDED]
     used = _used(program, everything.x)
     names = sorted(

@@ -38,6 +38,8 @@ class Excess:
         """Such as "tau.shoulder is 12.1 N m at t = 0.21 s, 2.1 N m beyond its limit of 10 N m"."""
         unit = f" {self.group.unit}" if self.group.unit else ""
         at = "" if np.isnan(self.t) else f" at t = {self.t:.4g} s"
+        if not np.isfinite(self.amount):
+            return f"{self.group.words} is not a number{at}"
         if self.group.kind in ("require", "boundary", "mesh"):
             return f"{self.group.words} is missed by {self.amount:.4g}{unit}{at}"
         return (
@@ -51,7 +53,7 @@ def excesses(program: Program, x: Array) -> list[Excess]:
     values = program.rows(x)
     lower, upper = program.plain_bounds()
     times = program.plain_times(x)
-    amount = np.maximum(np.maximum(lower - values, values - upper), 0.0)
+    amount = np.nan_to_num(np.maximum(np.maximum(lower - values, values - upper), 0.0), nan=np.inf)
     found = []
     for k, group in enumerate(program.groups):
         rows = np.flatnonzero(program.row_group == k)

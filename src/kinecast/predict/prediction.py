@@ -128,15 +128,15 @@ class Prediction:
         self._costs.append((cost, float(weight)))
         return self
 
-    def require(self, condition: UserFunction, at: str | float | None = None) -> Prediction:
-        """Conditions on the state, all the way or `at` "start", "end" or a fraction of the duration.
+    def require(self, condition: UserFunction, at: str | float | None = None, name: str = "") -> Prediction:
+        """Conditions on the state, all the way or `at` "start", "end" or a fraction of the duration; `name` is for messages.
 
         >>> plan.require(lambda s: s.point("tip").position[1] >= 0.1)
         """
         fraction = _PLACES.get(at, at) if isinstance(at, str) else at
         if fraction is not None and (isinstance(fraction, str) or not 0.0 <= fraction <= 1.0):
             raise InputError(f'require: at must be "start", "end", a fraction of the duration or None, got {at!r}')
-        self._requirements.append(Requirement(condition, fraction))
+        self._requirements.append(Requirement(condition, fraction, name))
         return self
 
     def track(self, motion: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike]) -> Prediction:

@@ -17,10 +17,12 @@ from kinecast.predict import guess
 from kinecast.predict.excess import BETWEEN, excesses
 from kinecast.predict.mesh import Mesh
 from kinecast.predict.program import Program
-from kinecast.predict.solve import Answer, Workshop
+from kinecast.predict.solve import Answer, Workshop, better
+from kinecast.predict.solvers import Status
 from kinecast.predict.transcribe import special_fractions
 
 ROUNDS = 6
+ITERATIONS = 200  # of one solve
 GROWTH = 1.5  # of the number of segments, a round
 MOST_SEGMENTS = 400
 MOST_CHECKS = 32
@@ -43,8 +45,11 @@ class Switch:
     after: int
 
 
-def refine(workshop: Workshop, answer: Answer, tolerance: float) -> Answer:
-    """Solve again on finer meshes until violation between points and change of J are below `tolerance` (both relative)."""
+def refine(workshop: Workshop, answer: Answer, tolerance: float) -> tuple[Answer, Status]:
+    """Solve again on finer meshes until violation between points and change of J are below `tolerance` (both relative).
+
+    The status is that of the answer; "acceptable" if the tolerance was not reached, or why it was stopped on the way.
+    """
     checks, segments, change = workshop.task.check_points, workshop.task.segments, np.inf
     for number in range(1, ROUNDS + 1):
         if change >= tolerance:
@@ -53,7 +58,8 @@ def refine(workshop: Workshop, answer: Answer, tolerance: float) -> Answer:
         finer = _solve_near(workshop, mesh, checks, answer, ends)
         if not finer.solved:
             workshop.say(f"refinement {number}: {finer.solution.status}; the mesh before it is kept")
-            return answer
+            stopped = finer.solution.status in ("interrupted", "time_limit")
+            return answer, finer.solution.status if stopped else "acceptable"
         change = abs(finer.objective - answer.objective) / max(abs(finer.objective), 1e-300)
         beyond = between(workshop, finer)
         workshop.say(
@@ -62,10 +68,11 @@ def refine(workshop: Workshop, answer: Answer, tolerance: float) -> Answer:
         )
         answer = finer
         if change < tolerance and beyond < tolerance:
-            break
+            return answer, answer.solution.status
         if beyond >= tolerance:
             checks = min(2 * checks, MOST_CHECKS)
-    return answer
+    workshop.say(f"the tolerance {tolerance:g} was not reached in {ROUNDS} refinements")
+    return answer, "acceptable"
 
 
 def _solve_near(workshop: Workshop, mesh: Mesh, checks: int, answer: Answer, ends: Array) -> Answer:
@@ -74,13 +81,16 @@ def _solve_near(workshop: Workshop, mesh: Mesh, checks: int, answer: Answer, end
     The motion so far has ramps there; freed at once, a double knot would settle at one end of a ramp.
     """
     known = len(mesh.arcs) == 1 or len(answer.program.grid.mesh.arcs) == len(mesh.arcs)
+    best: Answer | None = None
     for reach in REACHES[1:] if known else REACHES:
         program = workshop.program(mesh, checks, near=(ends, reach))
-        answer = workshop.solve(program, guess.from_motion(program, answer.spline, ends), warm=True)
-        ends = program.ends(answer.solution.x)
-        if not answer.solved:
+        found = workshop.solve(program, guess.from_motion(program, answer.spline, ends), warm=True, most=ITERATIONS)
+        best = found if best is None else better(best, found)
+        if not found.solved:
             break
-    return answer
+        answer, ends = found, program.ends(found.solution.x)
+    assert best is not None
+    return best
 
 
 def between(workshop: Workshop, answer: Answer) -> float:

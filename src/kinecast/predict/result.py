@@ -178,8 +178,8 @@ class Motion:
             "iterations": self.iterations,
             "seconds": {key: getattr(self.seconds, key) for key in ("total", "solver", "functions", "compile")},
             "violation": {
-                "at_nodes": 0.0 if self.at_nodes is None else self.at_nodes.amount,
-                "between_nodes": 0.0 if self.between_nodes is None else self.between_nodes.amount,
+                "at_nodes": _amount(self.at_nodes),
+                "between_nodes": _amount(self.between_nodes),
                 "where": "" if self.between_nodes is None else self.between_nodes.where,
             },
             "variables": self.variables,
@@ -190,3 +190,10 @@ class Motion:
                 for s in self.switches
             ],
         }
+
+
+def _amount(excess: Excess | None) -> float | None:
+    """By how much; None (JSON has no infinity) where a quantity is not a number."""
+    if excess is None:
+        return 0.0
+    return excess.amount if np.isfinite(excess.amount) else None

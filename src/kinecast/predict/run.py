@@ -50,11 +50,12 @@ def run(
                     "failed",
                     f"The solver gave up ({answer.solution.solver_says}) although limits can be met.",
                 )
-        else:
+        elif diagnosis.conclusive:
             status, message = "infeasible", diagnosis.message
+        else:
+            status = "failed"
     if task.refine is not None and answer.solved:
-        answer = refine(workshop, answer, task.refine)
-        status = answer.solution.status
+        answer, status = refine(workshop, answer, task.refine)
     return _sum_up(workshop, answer, mechanism, problem, status, message, log, time.perf_counter() - start)
 
 
@@ -103,7 +104,7 @@ def _message(status: Status, answer: Answer, everywhere: list[Excess]) -> str:
     worst = next((excess for excess in everywhere if excess.relative > WORTH_SAYING), None)
     if status in ("optimal", "acceptable"):
         text = f"The motion takes {duration:.6g} s, J = {answer.objective:.6g}"
-        text += " (to an acceptable, not the full accuracy)" if status == "acceptable" else ""
+        text += " (not to the accuracy asked for)" if status == "acceptable" else ""
         if worst is None:
             return f"{text}; all limits hold."
         return (

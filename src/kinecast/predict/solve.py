@@ -67,6 +67,7 @@ class Workshop:
     compile_seconds: float
     say: Say
     report: Report | None = None
+    begun: float = 0.0  # time.perf_counter() when work on the task began
     solved: list[Solution] = field(default_factory=list)  # every solve so far, for what they took
 
     @classmethod
@@ -81,7 +82,7 @@ class Workshop:
         seconds = time.perf_counter() - start if fresh else 0.0
         say(f"kernels: {len(kernels)}, {fresh} of them compiled now")
         say(f"second derivatives: {hessian} ({why})")
-        return cls(task, terms, hessian, seconds, say, report)
+        return cls(task, terms, hessian, seconds, say, report, start)
 
     def program(self, mesh: Mesh, check_points: int | None = None, near: tuple[Array, float] | None = None) -> Program:
         """The task on a mesh; `near` = (ends of arcs [s], reach): they stay within so many segments of these."""
@@ -93,6 +94,8 @@ class Workshop:
         `warm` trusts the start to be nearly the answer; `most` iterations are made if it is given.
         """
         settings = replace(self.task.settings, warm=warm)
+        if settings.time_limit is not None:  # it is for all solves together
+            settings = replace(settings, time_limit=settings.time_limit - (time.perf_counter() - self.begun))
         settings = settings if most is None else replace(settings, max_iterations=min(most, settings.max_iterations))
         size = abs(program.f(x0))
         scaled = replace(program, f_scale=size if 1e-12 < size < np.inf else 1.0)
@@ -112,9 +115,8 @@ class Workshop:
             f"program: {program.n_x} variables, {program.n_rows} constraints, {mesh.segments} segments, "
             f"{program.grid.n_checks} check points, {len(program.jacobian_pattern.rows)} Jacobian entries"
         )
-        for group in program.groups:
-            if not group.hard:
-                self.say(f"scale: rows of {group.name} are divided by {group.scale:.6g} {group.unit}".rstrip())
+        scales = ", ".join(f"{g.name} {g.scale:.6g} {g.unit}".rstrip() for g in program.groups if not g.hard)
+        self.say(f"scaling: each row in units of {scales}; J in units of its value at the start")
         if previous is not None:
             x0 = guess.from_motion(program, previous)
         elif self.task.guess == "coarse":

@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
 
 from kinecast.motion.basis import Array
-from kinecast.predict.mesh import Indices
 from kinecast.predict.program import Program
+from kinecast.predict.view import View
 
 Status = Literal["optimal", "acceptable", "infeasible", "iteration_limit", "time_limit", "interrupted", "failed"]
 STATUSES: tuple[Status, ...] = (
@@ -50,100 +49,12 @@ class Solution:
     """What came out: `history` has (objective, largest violation of a scaled row) of each iteration."""
 
     x: Array
-    multipliers: Array
     status: Status
     solver_says: str
     iterations: int
     history: list[tuple[float, float]]
     seconds: float
     seconds_functions: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Entries:
-    """Those entries of a pattern that lie in rows and columns of free variables, and what they are multiplied with."""
-
-    rows: Indices
-    columns: Indices
-    chosen: Indices
-    scale: Array
-    width: int
-
-    def sparsity(self, height: int) -> Any:
-        """CasADi's form of it; columns are the free variables."""
-        starts = np.searchsorted(self.columns, np.arange(self.width + 1))
-        return ca.Sparsity(height, self.width, starts.tolist(), self.rows.tolist())
-
-
-@dataclass(frozen=True, eq=False)
-class _View:
-    """A program in scaled variables, of which the fixed ones are left out, and scaled rows."""
-
-    program: Program
-    start: Array  # of all variables, unscaled: the fixed ones keep these values
-
-    @cached_property
-    def free(self) -> Indices:
-        """The variables that are not fixed."""
-        return np.flatnonzero(self.program.x_lower < self.program.x_upper)
-
-    @cached_property
-    def row_factor(self) -> Array:
-        """What rows are multiplied with."""
-        return 1.0 / self.program.rows_as_seen(self.program.row_scale)
-
-    @cached_property
-    def scale(self) -> Array:
-        """Of the free variables."""
-        return np.asarray(self.program.x_scale[self.free])
-
-    @cached_property
-    def _number(self) -> Indices:
-        number = np.full(self.program.n_x, -1)
-        number[self.free] = np.arange(len(self.free))
-        return number
-
-    @cached_property
-    def jacobian(self) -> _Entries:
-        """Of the rows."""
-        pattern, scale = self.program.jacobian_pattern, self.program.x_scale
-        chosen = np.flatnonzero(self._number[pattern.columns] >= 0)
-        rows, columns = pattern.rows[chosen], pattern.columns[chosen]
-        factor = self.row_factor[rows] * scale[columns]
-        return _Entries(rows, self._number[columns], chosen, factor, len(self.free))
-
-    @cached_property
-    def hessian(self) -> _Entries:
-        """Of the Lagrangian, upper triangle."""
-        pattern, scale = self.program.hessian_pattern, self.program.x_scale
-        chosen = np.flatnonzero((self._number[pattern.columns] >= 0) & (self._number[pattern.rows] >= 0))
-        rows, columns = pattern.rows[chosen], pattern.columns[chosen]
-        return _Entries(self._number[rows], self._number[columns], chosen, scale[rows] * scale[columns], len(self.free))
-
-    def whole(self, x: Array) -> Array:
-        """All variables, unscaled, from the free ones."""
-        full = self.start.copy()
-        full[self.free] = x * self.scale
-        return full
-
-    def answer(self, name: str, x: Array, given: dict[str, Any]) -> Any:
-        """What CasADi calls `name`, at all variables x."""
-        p = self.program
-        if name == "f":
-            return p.f(x) / p.f_scale
-        if name == "g":
-            return p.g(x) * self.row_factor
-        if name == "grad:f:x":
-            return p.gradient(x)[self.free] * self.scale / p.f_scale
-        if name == "jac:g:x":
-            return p.jacobian(x)[self.jacobian.chosen] * self.jacobian.scale
-        share = _or_zero(given["lam:f"], 1)[0] / p.f_scale
-        multipliers = _or_zero(given["lam:g"], p.n_rows) * self.row_factor
-        if name == "triu:hess:gamma:x:x":
-            return p.lagrangian_hessian(x, share, multipliers)[self.hessian.chosen] * self.hessian.scale
-        pattern = p.jacobian_pattern
-        by_rows = np.bincount(pattern.columns, p.jacobian(x) * multipliers[pattern.rows], p.n_x)
-        return (share * p.gradient(x) + by_rows)[self.free] * self.scale
 
 
 @dataclass
@@ -198,7 +109,7 @@ class _Callback(ca.Callback):  # type: ignore[misc]
 class _Oracle(_Callback):
     """The program as CasADi sees it: scaled, without the variables that are fixed. `get_factory` hands out derivatives."""
 
-    def __init__(self, view: _View, watch: _Watch) -> None:
+    def __init__(self, view: View, watch: _Watch) -> None:
         self._view, self._watch, self._made = view, watch, []
         p = view.program
         dense = ca.Sparsity.dense
@@ -279,50 +190,52 @@ class _Derivative(_Callback):
         return made
 
 
-def _or_zero(values: Any, count: int) -> Any:
-    return np.zeros(count) if values is None else values
-
-
 def solve(program: Program, x0: Array, settings: Settings, report: Report | None = None) -> Solution:
     """Solve from x0. Ctrl-C and the time limit stop at the next iteration and return the best point so far."""
     start = time.perf_counter()
     deadline = np.inf if settings.time_limit is None else start + settings.time_limit
     watch = _Watch(deadline, report)
     fixed = program.x_lower >= program.x_upper
-    view = _View(program, np.where(fixed, program.x_lower, x0))
+    view = View(program, np.where(fixed, program.x_lower, x0))
     oracle = _Oracle(view, watch)
     watcher = _Callback("watcher", *_watcher_shapes(view), _watcher(view, watch))
-    options: dict[str, Any] = {"print_time": False, "iteration_callback": watcher, "calc_lam_p": False}
+    options: dict[str, Any] = {
+        "print_time": False,
+        "show_eval_warnings": False,
+        "iteration_callback": watcher,
+        "calc_lam_p": False,
+    }
     options |= _OPTIONS[settings.name](program, settings)
     solver = ca.nlpsol("solver", settings.name, oracle, options)
     low, high = program.row_bounds()
+    arguments = {
+        "x0": x0[view.free] / view.scale,
+        "lbx": program.x_lower[view.free] / view.scale,
+        "ubx": program.x_upper[view.free] / view.scale,
+        "lbg": low * view.row_factor,
+        "ubg": high * view.row_factor,
+    }
     with _interruptible(watch):
-        found = solver(
-            x0=x0[view.free] / view.scale,
-            lbx=program.x_lower[view.free] / view.scale,
-            ubx=program.x_upper[view.free] / view.scale,
-            lbg=low * view.row_factor,
-            ubg=high * view.row_factor,
-        )
-    stats = solver.stats()
-    status = watch.stop or _STATUS[settings.name](stats)
-    x = view.whole(np.array(found["x"]).ravel())
-    if watch.stop and watch.best is not None:
+        try:
+            x = view.whole(np.array(solver(**arguments)["x"]).ravel())
+            stats = solver.stats()
+            status, says = _STATUS[settings.name](stats), str(stats["return_status"])
+            iterations = int(stats.get("iter_count", len(watch.history)))
+        except RuntimeError as error:  # what happens inside a solver comes out as this
+            x, status, says, iterations = view.start, "failed", str(error).splitlines()[-1], len(watch.history)
+    if watch.best is not None and (watch.stop or status == "failed"):
         x = watch.best[2]
-    multipliers = np.array(found["lam_g"]).ravel() * view.row_factor * program.f_scale
-    iterations = int(stats.get("iter_count", len(watch.history)))
-    says = str(stats.get("return_status", ""))
     seconds = time.perf_counter() - start
-    return Solution(x, multipliers, status, says, iterations, watch.history, seconds, watch.functions)
+    return Solution(x, watch.stop or status, says, iterations, watch.history, seconds, watch.functions)
 
 
-def _watcher_shapes(view: _View) -> tuple[dict[str, Any], dict[str, Any]]:
+def _watcher_shapes(view: View) -> tuple[dict[str, Any], dict[str, Any]]:
     dense, n_x, n_rows = ca.Sparsity.dense, len(view.free), view.program.n_rows
     sizes = {"x": n_x, "f": 1, "g": n_rows, "lam_x": n_x, "lam_g": n_rows, "lam_p": 0}
     return {name: dense(size, 1) for name, size in sizes.items()}, {"stop": dense(1, 1)}
 
 
-def _watcher(view: _View, watch: _Watch) -> Callable[[list[Any], list[Any]], None]:
+def _watcher(view: View, watch: _Watch) -> Callable[[list[Any], list[Any]], None]:
     program = view.program
     low, high = program.row_bounds()
 
@@ -408,7 +321,11 @@ def _ipopt_status(stats: dict[str, Any]) -> Status:
 
 
 def _uno_status(stats: dict[str, Any]) -> Status:
-    return "optimal" if stats.get("success") else "failed"
+    if stats["success"]:
+        return "optimal"
+    if "infeasible" in stats["return_status"]:
+        return "infeasible"
+    return "iteration_limit" if stats["unified_return_status"] == "SOLVER_RET_LIMITED" else "failed"
 
 
 _OPTIONS = {"ipopt": _ipopt_options, "uno": _uno_options}

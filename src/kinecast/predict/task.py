@@ -31,6 +31,7 @@ class Requirement:
 
     function: UserFunction
     at: float | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -155,7 +155,7 @@ class _Rows:
             where = every if requirement.at is None else np.array([self.grid.index(requirement.at)])
             for i in range(count):
                 low, high = next(bounds)
-                name = f"requirement {k + 1}" + (f", part {i + 1}" if count > 1 else "")
+                name = (requirement.name or f"requirement {k + 1}") + (f", part {i + 1}" if count > 1 else "")
                 found.append((where, quantity, low, high, self._group("require", name, "", HALF_OPEN)))
                 quantity += 1
         pieces = [
