@@ -152,6 +152,40 @@ def inverse_dynamics(
 
 
 @app.command()
+def simulate(
+    mech: Mech,
+    q: Annotated[str, typer.Option("--q", metavar="Q", help="Where it starts: 0.1,-2 or one number for all [rad, m].")],
+    until: Annotated[float, typer.Option(metavar="T", help="How long, in s.")],
+    v: Annotated[str, typer.Option("--v", metavar="V", help="How fast it starts, like --q.")] = "0",
+    motion: Annotated[
+        Path | None, typer.Option(metavar="TORQUES.csv", help="Its tau.NAME columns act; without: free motion.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="OUT.csv", help="Write here, not to stdout.")
+    ] = None,
+    method: Annotated[str, typer.Option(metavar="NAME", help="The formulation to use.")] = "spatial",
+    integrator: Annotated[
+        str, typer.Option(metavar="NAME", help="DOP853, RK45, LSODA, Radau; RK4, semi_implicit_euler with --step.")
+    ] = "DOP853",
+    rtol: Annotated[float | None, typer.Option(metavar="R", help="Relative error of a step; else 1e-9.")] = None,
+    step: Annotated[float | None, typer.Option(metavar="H", help="Length of steps of a fixed length, in s.")] = None,
+    samples: Annotated[int, typer.Option(metavar="N", help="How many rows, evenly spaced.")] = 201,
+    limits: Annotated[
+        str, typer.Option(metavar="WHAT", help="Where a joint leaves its range: report, stop or ignore.")
+    ] = "report",
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """Forward dynamics in time: the motion from an initial state. Exit code 1 when its end was not reached."""
+    from kinecast.simulate.command import run
+
+    how = {"until": until, "method": method, "integrator": integrator, "rtol": rtol, "step": step}
+    how |= {"samples": samples, "limits": limits}
+    if not run(_load_mechanism(mech), q, v, motion, out, quiet=quiet, as_json=json_, **how):
+        raise typer.Exit(1)
+
+
+@app.command()
 def ops(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
     """Operations that each algorithm needs for one sample, by every method, beside those that the literature needs."""
     from kinecast import literature

@@ -19,6 +19,7 @@ from kinecast.simulate.steps import State
 from kinecast.simulate.watch import Watch
 
 SOLVERS = ("DOP853", "RK45", "LSODA", "Radau")
+Solver = Callable[..., Any]  # one of SciPy's classes
 LOOKS = (0.25, 0.5, 0.75, 1.0)  # where in a step the limits are looked at
 
 
@@ -87,12 +88,20 @@ class _Rate:
         return y[: self.n], y[self.n : 2 * self.n], y[-1] if self._acts.driven else 0.0
 
 
+def solver_named(integrator: str) -> Solver:
+    """SciPy's class of this name."""
+    import scipy.integrate
+
+    solver: Solver = getattr(scipy.integrate, integrator)
+    return solver
+
+
 def run_adaptive(
     record: Record,
     state: State,
     forward: np.ufunc,
     acts: Acting,
-    integrator: str,
+    solver: Solver,
     accuracy: Accuracy,
     until: float,
     bounds: Bounds | None,
@@ -106,7 +115,7 @@ def run_adaptive(
         t, y, row = 0.0, rate.packed((state[0][index], state[1][index], state[2][index])), 1
         outside = None if bounds is None else bounds.outside(state[0][index])
         try:
-            for step in _steps(rate, integrator, accuracy, y, until):
+            for step in _steps(rate, solver, accuracy, y, until):
                 record.stepped(step.end - t, 1, 0)
                 end = step.end
                 if bounds is not None and outside is not None:
@@ -133,11 +142,9 @@ def run_adaptive(
     record.done = len(record.grid) if record.batch else row
 
 
-def _steps(rate: _Rate, integrator: str, accuracy: Accuracy, y: Array, until: float) -> Iterator[_Step]:
+def _steps(rate: _Rate, make: Solver, accuracy: Accuracy, y: Array, until: float) -> Iterator[_Step]:
     """The integrator's steps, one after the other; `_GaveUp` when it cannot make another."""
-    import scipy.integrate
-
-    solver: Any = getattr(scipy.integrate, integrator)(rate, 0.0, y, until, rtol=accuracy.rtol, atol=accuracy.atol)
+    solver = make(rate, 0.0, y, until, rtol=accuracy.rtol, atol=accuracy.atol)
     while solver.status == "running":
         begin = solver.t
         try:

@@ -15,7 +15,7 @@ from kinecast.errors import InputError, NotSupportedError, brief, unknown
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
 from kinecast.simulate.acting import Base, Loads, Torque, acting, vector
-from kinecast.simulate.adaptive import SOLVERS, Accuracy, run_adaptive
+from kinecast.simulate.adaptive import SOLVERS, Accuracy, run_adaptive, solver_named
 from kinecast.simulate.fixed import run_fixed
 from kinecast.simulate.limits import Bounds
 from kinecast.simulate.record import Record, finished
@@ -92,10 +92,10 @@ def simulate(
     at_limits = bounds, limits == "stop"
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is noticed in the state
         if isinstance(pace, Accuracy):
-            forward = compiled(mechanism, acts.request).ufunc
+            forward, solver = compiled(mechanism, acts.request).ufunc, solver_named(integrator)
             start = time.perf_counter()
             with Watch(title, until, members, progress) as watch:
-                run_adaptive(record, state, forward, acts, integrator, pace, until, *at_limits, watch)
+                run_adaptive(record, state, forward, acts, solver, pace, until, *at_limits, watch)
         else:
             advance = stepper(mechanism, integrator, acts)
             start = time.perf_counter()
