@@ -45,6 +45,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "gravity_torques": Algorithm(("q",), (("tau", ("n",)),)),
     "bias_torques": Algorithm(("q", "v"), (("tau", ("n",)),)),
     "forward_dynamics": Algorithm(QVT, (("a", ("n",)),)),
+    "forward_dynamics_and_loads": Algorithm(QVT, (("a", ("n",)), ("load", ("joints", 6)))),
     "forward_dynamics_sensitivities": _with_sensitivities("a", ("n",), QVT),
     "mass_matrix": Algorithm(("q",), (("M", ("n", "n")),), around=False),
     "inverse_mass_matrix": Algorithm(("q",), (("Minv", ("n", "n")),), around=False),

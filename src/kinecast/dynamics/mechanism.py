@@ -170,6 +170,22 @@ class Mechanism(Structure):
         found = self._compute(name, (q, v, tau), loads, base, sparse, method=method, threads=threads, out=out)
         return (found[0], ForwardSensitivities(*found[1:])) if sensitivities else found
 
+    def forward_dynamics_and_loads(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        loads: Loads = None,
+        base: BaseMotion | None = None,
+        method: str = DEFAULT_METHOD,
+        threads: int = 1,
+        out: Out = None,
+    ) -> tuple[Array, Array]:
+        """Accelerations (..., n) that torques bring, and what every joint then transmits, as `joint_loads` gives it."""
+        name = "forward_dynamics_and_loads"
+        return tuple(self._compute(name, (q, v, tau), loads, base, method=method, threads=threads, out=out))
+
     def mass_matrix(self, q: ArrayLike, *, method: str = DEFAULT_METHOD, threads: int = 1, out: Out = None) -> Array:
         """M (..., n, n), symmetric, with the rotors' inertia on the diagonal."""
         return self._compute("mass_matrix", (q,), method=method, threads=threads, out=out)

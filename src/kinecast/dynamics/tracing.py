@@ -29,7 +29,12 @@ METHODS: dict[str, str] = {
     "denoc": "kinecast.dynamics.denoc",
     "filtering": "kinecast.dynamics.filtering",
 }
-_NEEDS_REGULAR_MASS = ("forward_dynamics", "forward_dynamics_sensitivities", "inverse_mass_matrix")
+_NEEDS_REGULAR_MASS = (
+    "forward_dynamics",
+    "forward_dynamics_and_loads",
+    "forward_dynamics_sensitivities",
+    "inverse_mass_matrix",
+)
 # Relative to the largest diagonal entry of the mass matrix. Rounding leaves 1e-16; the lightest fingertips are 1e-9.
 _SINGULAR = 1e-13
 
@@ -59,7 +64,7 @@ def _surroundings(structure: Structure, request: Request, rest: list[Expression]
 
 
 def _spatial(structure: Structure, request: Request, state: list[Expression], around: Surroundings) -> Any:
-    whole = build(structure, keep_fixed=request.algorithm.startswith("joint_loads"))
+    whole = build(structure, keep_fixed="loads" in request.algorithm)
     light = whole if around.base_turns else regrouped(whole)
     if request.place is not None:
         entering = (around,) if ALGORITHMS[request.algorithm].around else ()
@@ -74,6 +79,7 @@ def _spatial(structure: Structure, request: Request, state: list[Expression], ar
         "gravity_torques": (inverse.inverse_dynamics, light, (still, still, around)),
         "bias_torques": (inverse.inverse_dynamics, light, (still, around)),
         "forward_dynamics": (forward.forward_dynamics, light, (around,)),
+        "forward_dynamics_and_loads": (forward.forward_dynamics_and_loads, whole, (around,)),
         "forward_dynamics_sensitivities": (forward.forward_dynamics_sensitivities, light, (around,)),
         "mass_matrix": (inertia.mass_matrix, light, ()),
         "inverse_mass_matrix": (forward.inverse_mass_matrix, light, ()),

@@ -26,6 +26,7 @@ from kinecast.dynamics.spatial.branches import BranchSystem, columns
 from kinecast.dynamics.spatial.frames import Six, link_poses
 from kinecast.dynamics.spatial.inertia import mass_matrix
 from kinecast.dynamics.spatial.inverse import body_wrenches, inverse_dynamics, outward
+from kinecast.dynamics.spatial.loads import joint_loads
 from kinecast.dynamics.spatial.sensitivities import inverse_dynamics_sensitivities
 from kinecast.dynamics.surroundings import Expression, Surroundings
 from kinecast.dynamics.tree import Tree
@@ -70,6 +71,14 @@ def by_subtrees(tree: Tree, q: Expression, v: Expression, tau: Expression, aroun
             a = _with_joint(a, joint, qdd[link.coordinate])
         extra.append(a)
     return qdd
+
+
+def forward_dynamics_and_loads(
+    tree: Tree, q: Expression, v: Expression, tau: Expression, around: Surroundings
+) -> tuple[Expression, Expression]:
+    """(accelerations (n, 1), joint loads (6 joints, 1)); the tree must be built with ``keep_fixed``."""
+    a = by_subtrees(tree, q, v, tau, around)
+    return a, joint_loads(tree, q, v, a, around)
 
 
 def inverse_mass_matrix(tree: Tree, q: Expression) -> Expression:
