@@ -105,7 +105,7 @@ def _boundary_value_problem() -> Iterator[Check]:
     yield agree(PAPER, "(6.3), (6.4) co-states", [joint.costate for joint in joints], costates, SOLVED)
     felt = [float((joint.H @ x[k])[0, 0]) for k, joint in enumerate(joints)]
     yield agree(PAPER, "(6.5) tau = H x", [state[2][joint.coordinate] for joint in joints], felt, SOLVED)
-    innovation = "(8.6), (8.15) print x for z in e = tau - H z"
+    innovation = "(8.6) prints tau - H x; right: tau - H z, as (9.5)"
     found = np.array([joint.acceleration for joint in joints])[np.argsort([joint.coordinate for joint in joints])]
     yield agree(PAPER, "(8.2)-(8.13) Result 8.1, accelerations", a, found, SOLVED, misprint=innovation)
     (tau,) = evaluate(mechanism, "inverse_dynamics", [*state[:2], a], "filtering")
@@ -122,7 +122,7 @@ def _matrices() -> Iterator[Check]:
         predicted.append(joint.M + sum((joints[i].phi @ P @ joints[i].phi.T for i, P in carried), np.zeros((6, 6))))
     yield agree(PAPER, "(8.4), (8.25) P: articulated inertia", [joint.P for joint in joints], predicted, SOLVED)
     riccati = [joint.P - joint.P @ joint.H.T @ joint.H @ joint.P / joint.D for joint in joints]
-    slip = "(9.9) prints another last factor; right: P H^T D^-1 H P, as (8.9)"
+    slip = "(9.9) prints P H D^-1 H^T P; right: P H^T D^-1 H P, as (8.9)"
     kept = [joint.kept @ joint.P for joint in joints]
     yield agree(PAPER, "(8.9), (9.9) P updated", riccati, kept, SOLVED, misprint=slip)
     gains = [(joint.P @ joint.H.T / joint.D, joint.G) for joint in joints]
