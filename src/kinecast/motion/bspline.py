@@ -94,7 +94,9 @@ class BSpline:
 
     def in_span(self, t: float, span: int, derivative: int = 0) -> Array:
         """Value (..., n) at one time of the polynomial between knots `span` and `span` + 1, wherever the time lies."""
-        weights = local_basis(self.knots[span + 1 - self.degree : span + 1 + self.degree], np.asarray(t), self.degree, derivative)
+        weights = local_basis(
+            self.knots[span + 1 - self.degree : span + 1 + self.degree], np.asarray(t), self.degree, derivative
+        )
         return np.asarray(weights[derivative] @ self.control[..., span - self.degree : span + 1, :])
 
     def matrix(self, t: ArrayLike, derivative: int = 0) -> Array:

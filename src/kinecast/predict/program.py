@@ -274,11 +274,11 @@ class Program:
         """df/dx."""
         if self.relaxed:
             return np.concatenate([np.zeros(self.n_motion), np.ones(len(self.relaxed))])
-        point, own = self._point(x), slice(self.grid.n_checks, None)
+        point, own, orders = self._point(x), slice(self.grid.n_checks, None), self.terms.orders
         integrand = self._values(x)[2]
         by_z = self._first(x)[0][own]
         by_z = by_z * point.width[own, None]
-        motion = by_z[:, : point.weights.shape[1] * self.n].reshape(len(by_z), -1, self.n)
+        motion = by_z[:, : orders * self.n].reshape(len(by_z), orders, self.n)
         by_control = np.swapaxes(point.weights[own], 1, 2) @ motion
         by_ends = (by_z[:, None] @ point.by_ends[own])[:, 0] + integrand[:, None] * self.grid.width_map[own]
         columns, ends = self._columns
@@ -330,10 +330,10 @@ class Program:
 
     def jacobian(self, x: Array) -> Array:
         """Entries of dg/dx in the order of `jacobian_pattern`, unscaled."""
-        pattern, point = self.jacobian_pattern, self._point(x)
+        pattern, point, orders = self.jacobian_pattern, self._point(x), self.terms.orders
         at = self.path.point
         by_z = self._first(x)[1][at, self.path.quantity]
-        motion = by_z[:, : point.weights.shape[1] * self.n].reshape(len(by_z), -1, self.n)
+        motion = by_z[:, : orders * self.n].reshape(len(by_z), orders, self.n)
         by_control = np.swapaxes(point.weights[at], 1, 2) @ motion
         by_ends = (by_z[:, None] @ point.by_ends[at])[:, 0]
         s = self.state

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 FEASIBLE = 1e-6  # scaled violation of rows up to which a solution of the solver's tolerance counts as one
 UNEXPLAINED: tuple[Status, ...] = ("infeasible", "failed")  # answers that may be the start's fault
+REACH = 0.45  # segments by which free knots move at a time
+MOVES = 4
+MOVING = 200  # iterations of a solve that moves knots
 _BETTER = 1e-9
 SCOUTING = 100  # iterations of a coarse solve
 LEAST_SEGMENTS = 6  # of a coarse solve
@@ -43,8 +46,7 @@ class Answer:
     @property
     def spline(self) -> BSpline:
         """The motion."""
-        program, x = self.program, self.solution.x
-        return BSpline(program.grid.mesh.knots(program.ends(x)), program.control(x), DEGREE)
+        return program_spline(self.program, self.solution.x)
 
     @property
     def solved(self) -> bool:
@@ -125,18 +127,36 @@ class Workshop:
             x0 = guess.quasi_static(self.task, program)
         else:
             x0 = self._scouted(program)
-        best = self.solve(program, x0)
+        best = self._from_start(program, x0)
         if best.solution.status in UNEXPLAINED and previous is None:
             self.say("trying again from a slow start")
-            best = better(best, self.solve(program, guess.quasi_static(self.task, program)))
+            best = better(best, self._from_start(program, guess.quasi_static(self.task, program)))
         rng = np.random.default_rng(self.task.seed)
         for k in range(1, self.task.starts):
             if best.solution.status == "interrupted":
                 break
             self.say(f"start {k + 1} of {self.task.starts}")
-            other = self.solve(program, guess.bent(program, x0, rng))
+            other = self._from_start(program, guess.bent(program, x0, rng))
             best = better(best, other)
         return best
+
+    def _from_start(self, program: Program, x0: Array) -> Answer:
+        """Solve; with free knots first with even ones, which then move by less than half a segment at a time."""
+        mesh = program.grid.mesh
+        if len(mesh.arcs) == 1:
+            return self.solve(program, x0)
+        even = self.program(Mesh((mesh.segments,)))
+        answer = self.solve(even, guess.from_motion(even, program_spline(program, x0)))
+        ends = answer.spline.duration * mesh.even_ends
+        for _ in range(MOVES):
+            if not answer.solved:
+                break
+            freed = self.program(mesh, near=(ends, REACH))
+            moved = self.solve(freed, guess.from_motion(freed, answer.spline, ends), warm=True, most=MOVING)
+            if not moved.solved or moved.objective > answer.objective:
+                break
+            answer, ends = moved, freed.ends(moved.solution.x)
+        return answer
 
     def _scouted(self, program: Program) -> Array:
         """The line; or, when a coarse solve that starts slower ends cheaper, that one's motion.
@@ -168,6 +188,11 @@ class Workshop:
             answer = self.solve(program, x0)
         assert answer is not None
         return answer
+
+
+def program_spline(program: Program, x: Array) -> BSpline:
+    """The motion that the variables x stand for."""
+    return BSpline(program.grid.mesh.knots(program.ends(x)), program.control(x), DEGREE)
 
 
 def better(one: Answer, other: Answer) -> Answer:

@@ -67,16 +67,22 @@ class _Watch:
     best: tuple[float, float, Array] | None = None
     stop: Literal["", "interrupted", "time_limit"] = ""
     functions: float = 0.0
+    error: Exception | None = None
 
 
 class _Callback(ca.Callback):  # type: ignore[misc]
     """A function from buffers to buffers; the dense vectors and patterns it takes and gives are named."""
 
     def __init__(
-        self, name: str, inputs: dict[str, Any], outputs: dict[str, Any], run: Callable[[list[Any], list[Any]], None]
+        self,
+        name: str,
+        inputs: dict[str, Any],
+        outputs: dict[str, Any],
+        run: Callable[[list[Any], list[Any]], None],
+        watch: _Watch,
     ) -> None:
         ca.Callback.__init__(self)
-        self._inputs, self._outputs, self._run = list(inputs.items()), list(outputs.items()), run
+        self._inputs, self._outputs, self._run, self._watch = list(inputs.items()), list(outputs.items()), run, watch
         self.construct(name, {})
 
     def get_n_in(self) -> int:
@@ -102,7 +108,11 @@ class _Callback(ca.Callback):  # type: ignore[misc]
 
     def eval_buffer(self, arguments: Any, results: Any) -> int:
         views = [[None if b is None else np.frombuffer(b, dtype=float) for b in side] for side in (arguments, results)]
-        self._run(*views)
+        try:
+            self._run(*views)
+        except Exception as error:  # CasADi would print it and go on; it is raised when the solver is done
+            self._watch.error = self._watch.error or error
+            return 1
         return 0
 
 
@@ -110,7 +120,8 @@ class _Oracle(_Callback):
     """The program as CasADi sees it: scaled, without the variables that are fixed. `get_factory` hands out derivatives."""
 
     def __init__(self, view: View, watch: _Watch) -> None:
-        self._view, self._watch, self._made = view, watch, []
+        self._view, self._watch = view, watch
+        self._made: list[_Derivative] = []
         p = view.program
         dense = ca.Sparsity.dense
         n_x, nothing = len(view.free), dense(0, 1)
@@ -130,12 +141,13 @@ class _Oracle(_Callback):
             self._shapes["triu:hess:gamma:x:x"] = view.hessian.sparsity(n_x)
         inputs = {name: self._shapes[name] for name in ("x", "p")}
         outputs = {name: self._shapes[name] for name in ("f", "g")}
-        super().__init__("nlp", inputs, outputs, self._runner(list(inputs), list(outputs)))
+        super().__init__("nlp", inputs, outputs, self._runner(list(inputs), list(outputs)), watch)
 
     def get_factory(self, name: str, inputs: Any, outputs: Any, _aux: Any, _options: Any) -> Any:
         inputs, outputs = list(inputs), list(outputs)
         made = _Derivative(
             self,
+            self._watch,
             name,
             {key: self._shapes[key] for key in inputs},
             {key: self._shapes[key] for key in outputs},
@@ -174,9 +186,10 @@ class _Oracle(_Callback):
 class _Derivative(_Callback):
     """A derivative of the oracle. That of the Lagrangian has itself one: Uno wants Hessian-vector products."""
 
-    def __init__(self, oracle: _Oracle, name: str, inputs: Any, outputs: Any, run: Any) -> None:
-        self._oracle, self._kept = oracle, []  # type: ignore[var-annotated]
-        super().__init__(name, inputs, outputs, run)
+    def __init__(self, oracle: _Oracle, watch: _Watch, name: str, inputs: Any, outputs: Any, run: Any) -> None:
+        self._oracle = oracle
+        self._kept: list[_Callback] = []
+        super().__init__(name, inputs, outputs, run, watch)
 
     def has_forward(self, n: int) -> bool:
         return n == 1 and self.name() == "nlp_grad_l"
@@ -185,7 +198,7 @@ class _Derivative(_Callback):
         own = [*(s for _, s in self._inputs), *(s for _, s in self._outputs), *(s for _, s in self._inputs)]
         shapes = dict(zip(inputs, own, strict=True))
         results = {key: shape for key, (_, shape) in zip(outputs, self._outputs, strict=True)}
-        made = _Callback(name, shapes, results, self._oracle.hessian_times)
+        made = _Callback(name, shapes, results, self._oracle.hessian_times, self._watch)
         self._kept.append(made)
         return made
 
@@ -198,7 +211,7 @@ def solve(program: Program, x0: Array, settings: Settings, report: Report | None
     fixed = program.x_lower >= program.x_upper
     view = View(program, np.where(fixed, program.x_lower, x0))
     oracle = _Oracle(view, watch)
-    watcher = _Callback("watcher", *_watcher_shapes(view), _watcher(view, watch))
+    watcher = _Callback("watcher", *_watcher_shapes(view), _watcher(view, watch), watch)
     options: dict[str, Any] = {
         "print_time": False,
         "show_eval_warnings": False,
@@ -223,6 +236,8 @@ def solve(program: Program, x0: Array, settings: Settings, report: Report | None
             iterations = int(stats.get("iter_count", len(watch.history)))
         except RuntimeError as error:  # what happens inside a solver comes out as this
             x, status, says, iterations = view.start, "failed", str(error).splitlines()[-1], len(watch.history)
+    if watch.error is not None:
+        raise watch.error
     if watch.best is not None and (watch.stop or status == "failed"):
         x = watch.best[2]
     seconds = time.perf_counter() - start

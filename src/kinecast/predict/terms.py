@@ -264,7 +264,7 @@ def _expressions(terms: Terms) -> _Expressions:
     tau, loads = ca.SX.sym("tau", n), ca.SX.sym("loads", 6 * len(structure.joints))
     time = z[-1] if terms.timed else ca.SX(0.0)
     state = State(structure, z[:n], z[n : 2 * n], z[2 * n : 3 * n], time, tau, loads)
-    squared = {
+    squared: dict[str, Callable[[], Expression]] = {
         "effort": lambda: tau,
         "load": lambda: ca.vertcat(*(loads[6 * k + 3 : 6 * k + 6] for k in range(len(structure.joints)))),
         "jerk": lambda: z[3 * n : 4 * n],

@@ -155,8 +155,9 @@ class _Rows:
             where = every if requirement.at is None else np.array([self.grid.index(requirement.at)])
             for i in range(count):
                 low, high = next(bounds)
+                at = where if low < high or requirement.at is not None else self._knots()
                 name = (requirement.name or f"requirement {k + 1}") + (f", part {i + 1}" if count > 1 else "")
-                found.append((where, quantity, low, high, self._group("require", name, "", HALF_OPEN)))
+                found.append((at, quantity, low, high, self._group("require", name, "", HALF_OPEN)))
                 quantity += 1
         pieces = [
             np.stack([where, *(np.full(len(where), x) for x in (q, low, high, g))]) for where, q, low, high, g in found
@@ -164,6 +165,12 @@ class _Rows:
         table = np.concatenate(pieces, axis=1) if pieces else np.zeros((5, 0))
         point, which, group = (table[k].astype(np.intp) for k in (0, 1, 4))
         return PathRows(point, which, table[2], table[3], group)
+
+    def _knots(self) -> Indices:
+        """Check points on knots: more equations than these a spline could not meet."""
+        own = slice(self.grid.n_checks)
+        last = self.grid.segment[own] == self.grid.mesh.segments - 1
+        return np.flatnonzero((self.grid.fraction[own] == 0.0) | (last & (self.grid.fraction[own] == 1.0)))
 
     def state_rows(self) -> StateRows:
         """Limits on positions and velocities, boundary conditions, points on the way, periodicity."""

@@ -46,6 +46,7 @@ class Record:
     def end_at(self, row: int, t: float, state: State, status: Status, index: tuple[int, ...] = ()) -> None:
         """The run ends between two rows: a last one, unless that instant has one already, or it is a batch's member."""
         self.status, self.reached = status, t
+        self.events = [event for event in self.events if event.index != index or event.t <= t]
         self.done = len(self.grid) if index else row
         if not index and self.t[row - 1] < t:
             self.t[row] = t
