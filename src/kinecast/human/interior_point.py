@@ -10,7 +10,7 @@ condensed to the variables,
 by a dense Cholesky factorisation; d is raised from 0 until there is one (then the step is a descent direction). The line search
 is a filter on the violation |c - s|_1 and the barrier function, with second-order corrections (Waechter and Biegler, Math. Prog. 106,
 2006). The barrier parameter follows the complementarity that the affine step predicts (Mehrotra), but falls by half at the most, and
-rises when steps are cut short by bounds: otherwise the iterates crawl along the boundary.
+not at all while bounds cut steps short: otherwise the iterates crawl along the boundary.
 
 General solvers keep the rows in a sparse factorisation; with 200 variables and 1,300 dense rows condensing is ten times as fast.
 """
@@ -30,10 +30,10 @@ Status = Literal["optimal", "iteration_limit", "time_limit", "stalled"]
 Report = Callable[[int, float, float, float], None]
 
 BARRIER_FALL = 0.5  # the barrier parameter keeps at least this share from one iteration to the next
-BARRIER_RISE = 3.0  # and grows by this when the last step was very short
-SHORT_STEP, VERY_SHORT_STEP = 0.5, 0.3
+SHORT_STEP = 0.5  # and stays where it is after a step that bounds cut shorter than this
 CORRECTIONS = 4  # second-order corrections of one step
 STALLS = 12  # failed line searches until the method gives up
+CRAWL, CRAWLS = 0.01, 6  # or so many steps in a row shorter than that
 _EPS = float(np.finfo(float).eps)
 
 
@@ -63,6 +63,7 @@ class Settings:
     start_barrier: float = 0.1
     push: float = 1e-2  # how far inside its bounds the start is moved, as a fraction of their distance
     feasible_is_enough: bool = False
+    curvature: bool = True  # of the rows; without it (Gauss-Newton) steps are slower but do not follow large multipliers astray
 
 
 @dataclass(frozen=True)
@@ -182,11 +183,12 @@ class _Method:
         point = self.point(self.inside(np.asarray(start, dtype=float), self.of_x, settings.push), None)
         z_low, z_high = self.has_low.astype(float), self.has_high.astype(float)
         y, mu, room, stalls = np.zeros(len(point.c)), settings.start_barrier, 1.0, 0
-        largest = 1e4 * max(1.0, point.violation)
+        crawls, largest = 0, 1e4 * max(1.0, point.violation)
         status: Status = "iteration_limit"
         for iteration in range(settings.max_iterations + 1):
             start_time = time.perf_counter()
-            gradient, jacobian_t, hessian = self.problem.derivatives(point.x, y, 1.0)
+            seen = y if settings.curvature else np.zeros_like(y)
+            gradient, jacobian_t, hessian = self.problem.derivatives(point.x, seen, 1.0)
             now = time.perf_counter()
             self.seconds["derivatives"] += now - start_time
             lagrangian = np.concatenate([gradient + jacobian_t @ y, -y])
@@ -200,8 +202,10 @@ class _Method:
             if residual <= settings.feasibility and (settings.feasible_is_enough or error <= settings.optimality):
                 status = "optimal"
                 break
-            if iteration == settings.max_iterations or stalls > STALLS:
-                status = "stalled" if stalls > STALLS else status
+            if iteration == settings.max_iterations:
+                break
+            if stalls > STALLS or crawls >= CRAWLS:
+                status = "stalled"
                 break
             if now - began > settings.max_seconds:
                 status = "time_limit"
@@ -240,6 +244,7 @@ class _Method:
                 self.filter, mu, room = [], min(max(10 * mu, 1e-3), 0.1), 1.0
             else:
                 point, taken, alpha = found
+                crawls = crawls + 1 if alpha < CRAWL else 0
                 y = y + alpha * taken.dy
                 z, dz = np.concatenate([z_low, z_high]), np.concatenate([taken.dz_low, taken.dz_high])
                 falling = dz < 0
@@ -265,7 +270,7 @@ class _Method:
         above = (z_high + dual * affine.dz_high) * (point.above - primal * affine.dw)
         after = np.concatenate([below[self.has_low], above[self.has_high]])
         centring = (float(after.mean()) / average) ** 3 if average > 0 else 0.0
-        keep = BARRIER_RISE if room < VERY_SHORT_STEP else 1.0 if room < SHORT_STEP else BARRIER_FALL
+        keep = 1.0 if room < SHORT_STEP else BARRIER_FALL
         wanted = min(1.0, max(1e-6, centring)) * average
         return float(min(1.0, max(wanted, self.settings.optimality / 20, keep * mu)))
 

@@ -193,6 +193,7 @@ class Recursion:
             if k >= 0:
                 forces[k], moments[k] = add(forces[k], forces[j]), add(moments[k], moments[j])
         self.force, self.moment = forces[0], moments[0]
+        self.carried = forces  # what each joint's parent must exert on everything beyond the joint, without ground
         self.tau = [self.torque_of(j, forces[j], moments[j]) for j in range(layout.n)]
 
     def _take(self, slots: Sequence[int]) -> Any:

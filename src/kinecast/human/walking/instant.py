@@ -22,14 +22,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinecast.engine import Kernel
-from kinecast.human.contact import BALL_ROUNDING, GLOBAL, SIDES
+from kinecast.human.contact import BALL_ROUNDING, CORNERS, GLOBAL, SIDES
 from kinecast.human.node import Node, compile_node, compile_values, digest, slices
 from kinecast.human.recursion import Layout, Recursion, Vector, cross, dot, scale, subtract
 
 if TYPE_CHECKING:
     import casadi as ca
 
-PLACES = tuple(f"{point}_{side}" for side in SIDES for point in ("heel", "ball", "toe"))
+POINTS = ("heel", "ball", "toe")
+PLACES = tuple(f"{point}_{side}" for side in SIDES for point in POINTS)
+EDGES = tuple(f"{corner}_{side}" for side in SIDES for corner in CORNERS if corner not in POINTS)
+LEG = ("hip_{}.flexion", "knee_{}.flexion", "ankle_{}.dorsiflexion")  # joints whose forces are reported
 # Torques below this fraction of a joint's strength count alike in both directions.
 _EFFORT_ROUNDING = 0.02
 
@@ -73,7 +76,8 @@ def compile_instant(layout: Layout) -> Instant:
     parameters = slices({"measures": layout.size} | dict.fromkeys(SCALARS, 1) | dict.fromkeys(PER_JOINT, joints))
     constrained = {"tau": joints, "effort": 1, "lift": 1, "zmp": 2, "share": 2, "friction": 4, "strike_speed": 3}
     constrained |= dict.fromkeys((*PLACES, "tilt_r", "tilt_l"), 3) | {"hand_clearance": 2, "arm_leg": 2}
-    reported = {"tau": joints, "zmp": 2, "share": 2, "reaction_r": 6, "reaction_l": 6} | dict.fromkeys(PLACES, 3)
+    reported = {"tau": joints, "zmp": 2, "share": 2, "reaction_r": 6, "reaction_l": 6}
+    reported |= dict.fromkeys((*PLACES, *EDGES, *(joint.format(side) for side in SIDES for joint in LEG)), 3)
     n_z, n_p, key = 3 * layout.n + 1, parameters[PER_JOINT[-1]].stop, digest(repr(layout), Path(__file__))
 
     def traced(z: ca.SX, p: ca.SX) -> dict[str, Any]:
@@ -114,7 +118,7 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
     out["friction"] = [
         (force[2] + sign * mu * force[1]) / weight for force in (right, left) for sign in (-1.0, 1.0)
     ]
-    out |= {place: body.position(place) for place in PLACES}
+    out |= {place: body.position(place) for place in (*PLACES, *EDGES)}
     for side in SIDES:
         rear, fore = body.rotation(f"ankle_{side}.eversion"), body.rotation(f"toe_{side}.extension")
         out[f"tilt_{side}"] = [rear[0][1], fore[0][1], fore[0][2]]
@@ -126,6 +130,9 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
     out["arm_leg"] = [arm["l"] * leg["r"], arm["r"] * leg["l"]]
     for name, (force, moment) in (("reaction_r", ground.right), ("reaction_l", ground.left)):
         out[name] = [x / weight for x in (*force, *moment)]
+        side = name[-1]
+        for joint in (joint.format(side) for joint in LEG):
+            out[joint] = scale(1 / weight, subtract(body.carried[layout.index(joint)], force))
     return out
 
 

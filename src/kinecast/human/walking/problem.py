@@ -12,7 +12,7 @@ import numpy as np
 from kinecast.human.recursion import measures
 from kinecast.human.skeleton import body_mass, mirror, stature, zero_position
 from kinecast.human.transcription import Rows, Transcription, Variables
-from kinecast.human.walking.instant import GLOBAL, PLACES, Instant, compile_instant, parameter_vector
+from kinecast.human.walking.instant import EDGES, GLOBAL, PLACES, Instant, compile_instant, parameter_vector
 from kinecast.human.walking.task import WalkTask
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
@@ -38,7 +38,7 @@ class StepProblem:
 
 def instant_of(structure: Structure) -> tuple[Instant, Array]:
     """The compiled instant for a person's free coordinates, and the person's measures."""
-    layout, values = measures(structure, (*PLACES, "wrist_r.flexion", "wrist_l.flexion"))
+    layout, values = measures(structure, (*PLACES, *EDGES, "wrist_r.flexion", "wrist_l.flexion"))
     return compile_instant(layout), values
 
 
@@ -219,16 +219,16 @@ class _Rows:
             self.put(k, "toe_r", 1, -low, inf)
         for entry in range(3):
             self.put(k, "tilt_r", entry, -task.foot_tilt, task.foot_tilt)
+            swinging = not double and not last
+            self.put(k, "tilt_l", entry, *((-task.swing_tilt, task.swing_tilt) if swinging else (-task.foot_tilt, task.foot_tilt)))
         if double:
             if u <= phases.ball_off + on:
                 self.box(k, "ball_l", (half, 0.0, ball - length), box)
                 self.put(k, "toe_l", 1, -low, low)
             else:
-                self.box(k, "toe_l", (half, 0.0, toe - length), (still, low, 2 * still))
+                self.box(k, "toe_l", (half, 0.0, toe - length), box)
                 self.put(k, "ball_l", 1, -low, inf)
             self.put(k, "heel_l", 1, 0.0, inf)
-            for entry in range(3):
-                self.put(k, "tilt_l", entry, -task.swing_tilt, task.swing_tilt)
             for entry, (small, large) in enumerate(((-inf, 0.01), (-0.01, inf)) * 2):
                 self.put(k, "friction", entry, small, large)
             self._share(k, u / phases.double_support)

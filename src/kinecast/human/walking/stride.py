@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinecast.human.skeleton import Mirror, mirror
-from kinecast.human.walking.instant import GLOBAL, SIDES, parameter_vector
+from kinecast.human.contact import CORNERS, GLOBAL, SIDES
+from kinecast.human.walking.instant import LEG, POINTS, parameter_vector
 from kinecast.human.walking.problem import StepProblem
 from kinecast.mechanism.checks import Array
 from kinecast.motion.bspline import BSpline
-
-POINTS = ("heel", "ball", "toe")
 
 
 @dataclass(frozen=True)
 class Samples:
     """Quantities at times t (N,): world axes x left, y up, z forward; moments about the world origin; SI units.
 
-    `reaction` and `position` are by side; `position[side]` has the places heel, ball, toe along its second axis.
+    `reaction`, `position`, `corners` and `joint_force` are by side: `position` of heel, ball, toe, `corners` of the sole in the order
+    of `contact.CORNERS`, `joint_force` what the parent exerts in hip, knee and ankle without muscles.
     """
 
     t: Array
@@ -29,6 +29,8 @@ class Samples:
     tau: Array  # (N, n), zeros for the global coordinates
     reaction: dict[str, Array]  # (N, 6): force, moment
     position: dict[str, Array]  # (N, 3, 3)
+    corners: dict[str, Array]  # (N, 5, 3)
+    joint_force: dict[str, Array]  # (N, 3, 3)
     zmp: Array  # (N, 2): x, z
     share: Array  # (N, 2): of the leading foot; distance from the line of the lever rule
     double: Array  # (N,) bool
@@ -61,7 +63,9 @@ def sample_step(problem: StepProblem, x: Array, t: Array) -> Samples:
     tau = np.concatenate([np.zeros((len(t), GLOBAL)), out["tau"] / np.asarray(problem.values["scale"])], axis=1)
     reaction = {side: weight * out[f"reaction_{side}"] for side in SIDES}
     position = {side: np.stack([out[f"{point}_{side}"] for point in POINTS], axis=1) for side in SIDES}
-    return Samples(t, parts[0], parts[1], parts[2], tau, reaction, position, out["zmp"], out["share"], double)
+    corners = {side: np.stack([out[f"{corner}_{side}"] for corner in CORNERS], axis=1) for side in SIDES}
+    loads = {side: weight * np.stack([out[joint.format(side)] for joint in LEG], axis=1) for side in SIDES}
+    return Samples(t, *parts, tau, reaction, position, corners, loads, out["zmp"], out["share"], double)
 
 
 def push(problem: StepProblem, x: Array, t: Array) -> Array:
@@ -105,6 +109,8 @@ def stride(samples: Samples, step_length: float, exchange: Mirror) -> Samples:
         both(samples.tau, exchange(samples.tau)),
         {side: both(samples.reaction[side], moved(samples.reaction[other[side]])) for side in SIDES},
         {side: both(samples.position[side], samples.position[other[side]] * flip_place + shift) for side in SIDES},
+        {side: both(samples.corners[side], samples.corners[other[side]] * flip_place + shift) for side in SIDES},
+        {side: both(samples.joint_force[side], samples.joint_force[other[side]] * flip_place) for side in SIDES},
         both(samples.zmp, samples.zmp * np.array([-1.0, 1.0]) + np.array([0.0, step_length])),
         both(samples.share, samples.share * np.array([1.0, -1.0])),
         both(samples.double, samples.double),

@@ -44,8 +44,8 @@ class WalkTask:
     emphasis: tuple[tuple[str, float], ...] = (("shoulder", 4.0), ("elbow", 4.0), ("clavicle", 4.0), ("wrist", 4.0), ("neck", 4.0))
     # contact
     contact_slip: float = 0.0022
-    contact_height: float = 0.002
-    foot_tilt: float = 0.06  # rad, of the standing foot
+    contact_height: float = 0.0015
+    foot_tilt: float = 0.02  # of a foot on the ground: roll and turn [rad]
     swing_tilt: float = 0.10
     clearance: float = 0.012
     touchdown_speed: float = 0.12
@@ -53,7 +53,7 @@ class WalkTask:
     least_force: float = 0.2
     lead_point: float = 0.25  # of heel to ball
     trail_point: float = 0.30  # of ball to toe
-    ball_back: float = 0.01  # of stature: how far behind the ball the pressure may be after heel-off
+    ball_back: float = -0.002  # of stature: how far behind the ball the pressure may be after heel-off
     share_band: float = 0.2
     share_end: float = 0.97
     push: float = 0.3

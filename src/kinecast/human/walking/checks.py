@@ -1,0 +1,172 @@
+"""What the predicted step does between its instants, and whether its torques and reactions reproduce it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinecast.dynamics.mechanism import Mechanism
+from kinecast.engine import Kernel
+from kinecast.human.contact import GLOBAL, SIDES, polygon_margin, support_polygon
+from kinecast.human.node import compile_values, digest
+from kinecast.human.recursion import Layout, Recursion
+from kinecast.human.walking.problem import StepProblem, limits
+from kinecast.human.walking.stride import Samples, sample_step
+from kinecast.mechanism.checks import Array
+
+DENSE = 401  # samples of a step
+# A corner of the sole this near to the ground is part of the support polygon: the sole is not a rigid plate.
+PAD = 0.015
+
+
+@dataclass(frozen=True)
+class StepCheck:
+    """Largest departures anywhere in the step, contacts as the phases say. Lengths in m, angles in rad."""
+
+    penetration: float  # of any corner of a sole
+    slip: float  # of a point while it is on the ground
+    clearance: float  # least height of the swinging foot in mid swing
+    margin: float  # least distance of the zero moment point inside the support polygon
+    torque: float  # largest torque over its limit (1 is the limit)
+    angle: float  # largest excess over a limit of a coordinate
+    friction: float  # largest horizontal over vertical force on a foot that carries a tenth of the weight
+    mean_lift_error: float  # mean vertical force over body weight, less one
+    impulse: float  # net fore-aft impulse over body weight and step time
+
+
+def check_step(problem: StepProblem, x: Array) -> StepCheck:
+    """Look at the step at 401 times, and integrate its forces exactly."""
+    task, phases, duration = problem.task, problem.task.phases, problem.instants[-1]
+    samples = sample_step(problem, x, np.linspace(0.0, duration, DENSE))
+    u = samples.t / duration
+    strength = np.array([joint.limits.tau or (-np.inf, np.inf) for joint in problem.structure.movable])[GLOBAL:]
+    tau = samples.tau[:, GLOBAL:]
+    low, high = limits(problem.structure, task)
+    swinging = (u > phases.double_support) & (u < 1)
+    mid = (u > 0.4) & (u < 0.8)
+    down = {
+        ("r", 0): u <= phases.heel_off,
+        ("r", 1): u >= phases.foot_flat,
+        ("l", 1): u <= phases.ball_off,
+        ("l", 2): u <= phases.double_support,
+    }
+    slips = [np.ptp(samples.position[side][when, k][:, axis]) for (side, k), when in down.items() for axis in (0, 2)]
+    weight = float(np.asarray(problem.values["weight"]))
+    friction = max(_friction(samples.reaction[side], weight) for side in SIDES)
+    lift, impulse = _mean_force(problem, x)
+    return StepCheck(
+        penetration=float(max(0.0, *(-samples.corners[side][..., 1].min() for side in SIDES))),
+        slip=float(max(slips)),
+        clearance=float(samples.corners["l"][mid & swinging][..., 1].min()),
+        margin=float(min(step_margins(samples, swinging))),
+        torque=float(np.maximum(tau / strength[:, 1], tau / strength[:, 0]).max()),
+        angle=float(np.maximum(samples.q - high, low - samples.q)[:, 3:].max()),
+        friction=friction,
+        mean_lift_error=lift - 1.0,
+        impulse=impulse,
+    )
+
+
+def step_margins(samples: Samples, swinging: Array) -> Array:
+    """Distance (N,) of the zero moment point inside the hull of the standing soles; the left foot's counts unless it swings."""
+    found = np.empty(len(samples.t))
+    for k in range(len(found)):
+        sides = ("r",) if swinging[k] else SIDES
+        corners = np.concatenate([samples.corners[side][k] for side in sides])
+        found[k] = polygon_margin(samples.zmp[k], support_polygon(corners[corners[:, 1] < PAD][:, [0, 2]]))[0]
+    return found
+
+
+def _friction(reaction: Array, weight: float) -> float:
+    loaded = reaction[:, 1] > 0.1 * weight
+    return float((np.hypot(reaction[:, 0], reaction[:, 2])[loaded] / reaction[loaded, 1]).max())
+
+
+def _mean_force(problem: StepProblem, x: Array) -> tuple[float, float]:
+    """(mean vertical, mean fore-aft) total force over body weight, by Gauss's rule on every span of the spline."""
+    spline = problem.variables.spline(x)
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    total, duration = np.zeros(2), problem.instants[-1]
+    for left, right in zip(spline.breaks[:-1], spline.breaks[1:], strict=True):
+        samples = sample_step(problem, x, 0.5 * (left + right) + 0.5 * (right - left) * nodes)
+        force = (samples.reaction["r"] + samples.reaction["l"])[:, [1, 2]]
+        total += 0.5 * (right - left) * weights @ force
+    lift, impulse = total / duration / float(np.asarray(problem.values["weight"]))
+    return float(lift), float(impulse)
+
+
+def forward_error(problem: StepProblem, x: Array, steps: int = 400) -> float:
+    """Integrate the predicted torques and ground reactions from the start: the largest distance [m] of a sole or the pelvis at the end.
+
+    The reactions act at their places in the world, the torques as functions of time: nothing pulls the motion back to the prediction.
+    Runge and Kutta's rule of order four; forward dynamics by the engine's recursion, not by the one that made the prediction.
+    """
+    mechanism, duration = Mechanism.of(problem.structure), problem.instants[-1]
+    kernel = reaction_kernel(problem.instant.layout)
+    measured = np.asarray(problem.values["measures"])
+    gravity = np.array([float(np.asarray(problem.values[f"gravity_{axis}"])) for axis in "xyz"])
+    mechanism = Mechanism.of(problem.structure.with_gravity(gravity))
+    h = duration / steps
+    n = len(problem.structure.coordinates)
+    # At the end of double support the reactions jump: sample each step inside its own phase.
+    inside = np.array([1e-9, 0.5, 1 - 1e-9])
+    samples = sample_step(problem, x, ((np.arange(steps)[:, None] + inside) * h).ravel())
+    toes = [problem.structure.coordinates.index(f"toe_{side}.extension") for side in SIDES]
+    passive = np.zeros_like(samples.tau)
+    for toe in toes:
+        stiffness, damping = (float(np.asarray(problem.values[f"toe_{what}"])) for what in ("stiffness", "damping"))
+        passive[:, toe] = stiffness * samples.q[:, toe] + damping * samples.v[:, toe]
+    wrench = np.concatenate([samples.reaction[side] for side in SIDES], axis=1)
+    # What the reactions did to the joints in the prediction that no wrench on the rear foot explains: the toes' share.
+    share = np.zeros_like(samples.tau)
+    for toe in toes:
+        share[:, toe] = (_inverse(mechanism, samples) - samples.tau + passive)[:, toe]
+    drive = (samples.tau - passive + share).reshape(steps, 3, n)
+    wrench = wrench.reshape(steps, 3, 12)
+    state = np.concatenate([samples.q[0], samples.v[0]])
+
+    def rate(y: Array, k: int, stage: int) -> Array:
+        q, v = y[:n], y[n:]
+        ground = kernel.ufunc(np.concatenate([q, wrench[k, stage]]), measured)
+        return np.concatenate([v, mechanism.forward_dynamics(q, v, drive[k, stage] + ground)])
+
+    for k in range(steps):
+        a = rate(state, k, 0)
+        b = rate(state + 0.5 * h * a, k, 1)
+        c = rate(state + 0.5 * h * b, k, 1)
+        d = rate(state + h * c, k, 2)
+        state = state + h / 6 * (a + 2 * b + 2 * c + d)
+    end = sample_step(problem, x, np.array([duration]))
+    places = ("heel_r", "toe_r", "heel_l", "toe_l", "pelvis.turn", "head_top")
+    return max(
+        float(np.linalg.norm((mechanism.pose(place, state[:n]) - mechanism.pose(place, end.q[0]))[:3, 3])) for place in places
+    )
+
+
+def _inverse(mechanism: Mechanism, samples: Samples) -> Array:
+    return np.asarray(mechanism.inverse_dynamics(samples.q, samples.v, samples.a))
+
+
+def reaction_kernel(layout: Layout) -> Kernel:
+    """(q and the two reactions, measures) -> generalised forces (n,) of the reactions on the rear feet."""
+    n = layout.n
+
+    def trace(z: Any, p: Any) -> dict[str, Any]:
+        import casadi as ca
+
+        still = ca.SX(n, 1)
+        body = Recursion(layout, z[:n], still, still, p)
+        torques = [0.0] * n
+        for k, side in enumerate(SIDES):
+            force, moment = (tuple(z[n + 6 * k + 3 * m + i] for i in range(3)) for m in (0, 1))
+            for j, name in enumerate(layout.coordinates):
+                if name.split(".")[0] in ("pelvis", f"hip_{side}", f"knee_{side}", f"ankle_{side}"):
+                    torques[j] = torques[j] + body.torque_of(j, force, moment)
+        return {"torque": torques}
+
+    return compile_values(
+        "reaction_torques", digest(repr(layout), Path(__file__)), n + 12, layout.size, {"torque": n}, trace
+    )
