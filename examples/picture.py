@@ -1,6 +1,6 @@
 """The picture of the README: the fastest motion of a two-link arm, and the torques that make it.
 
-    python examples/picture.py docs/images/time_optimal.png
+python examples/picture.py docs/images/time_optimal.png
 """
 
 import sys
@@ -31,7 +31,9 @@ def main(path):
     elbow, tip = (arm.pose(place, q)[:, :2, 3] for place in ("shoulder", "elbow"))  # a body's frame is at its far end
     for k in range(0, 400, 21):
         shade = 0.2 + 0.8 * k / 400
-        strip.plot([0, elbow[k, 0], tip[k, 0]], [0, elbow[k, 1], tip[k, 1]], "-o", color=BLUE, alpha=shade, lw=2.2, ms=3)
+        strip.plot(
+            [0, elbow[k, 0], tip[k, 0]], [0, elbow[k, 1], tip[k, 1]], "-o", color=BLUE, alpha=shade, lw=2.2, ms=3
+        )
     strip.plot(*tip.T, color=RED, lw=1.4)
     strip.plot(0, 0, "s", color="#333", ms=8)
     strip.set(aspect="equal", xlabel="x [m]", ylabel="y [m]", title=f"the fastest way: {motion.duration:.4f} s")

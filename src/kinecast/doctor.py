@@ -85,9 +85,7 @@ def _cache() -> Iterator[Finding]:
     if status.usable:
         yield Finding("cache", "ok", f"{status.folder}: {status.reason or size}")
     else:
-        yield Finding(
-            "cache", "missing", f"{status.folder} {status.reason}: every process compiles anew"
-        )
+        yield Finding("cache", "missing", f"{status.folder} {status.reason}: every process compiles anew")
 
 
 def _torque() -> Iterator[Finding]:

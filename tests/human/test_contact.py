@@ -92,7 +92,9 @@ def test_sensitivities_are_the_derivatives(person, split):
             (d.reaction["r"][name], ahead.reaction["r"], behind.reaction["r"]),
         ):
             numeric = (plus - minus) / (2 * step)
-            assert np.abs(np.einsum("kij,kj->ki", found, direction) - numeric).max() <= DIFFERENCE * np.abs(numeric).max()
+            assert (
+                np.abs(np.einsum("kij,kj->ki", found, direction) - numeric).max() <= DIFFERENCE * np.abs(numeric).max()
+            )
 
 
 def test_polygon_and_margin_of_a_square():

@@ -97,14 +97,29 @@ class Body:
             if key not in lengths | masses:
                 raise unknown("measure", key, sorted(lengths | masses), key="measured")
             size = 3 if key.endswith(".rg") else 1
-            if np.shape(np.atleast_1d(value)) != (size,) or not np.all(np.isfinite(value)) or np.any(np.asarray(value) <= 0):
-                wanted = "three positive numbers (sagittal, transverse, longitudinal)" if size == 3 else "a positive number"
+            if (
+                np.shape(np.atleast_1d(value)) != (size,)
+                or not np.all(np.isfinite(value))
+                or np.any(np.asarray(value) <= 0)
+            ):
+                wanted = (
+                    "three positive numbers (sagittal, transverse, longitudinal)" if size == 3 else "a positive number"
+                )
                 raise InputError(f"human: measured {key} must be {wanted}, got {value!r}", key="measured")
-        heights = ["ankle_height", "knee_height", "hip_height", "omphalion_height", "xiphion_height", "cervicale_height", "head_height"]
+        heights = [
+            "ankle_height",
+            "knee_height",
+            "hip_height",
+            "omphalion_height",
+            "xiphion_height",
+            "cervicale_height",
+            "head_height",
+        ]
         for below, above in zip(heights[:-1], heights[1:], strict=True):
             if self.landmark(below) >= self.landmark(above):
                 raise InputError(
-                    f"human: {below} {self.landmark(below):.3f} m must be below {above} {self.landmark(above):.3f} m", key="measured"
+                    f"human: {below} {self.landmark(below):.3f} m must be below {above} {self.landmark(above):.3f} m",
+                    key="measured",
                 )
 
     def landmark(self, name: str) -> float:
@@ -139,14 +154,18 @@ class Body:
                 width = self.landmark("hip_half_width" if name in ("thigh", "shank") else "shoulder_half_width")
                 found |= _pair(name, Segment(mass, np.array([width, height, 0.0]), np.diag(inertia)))
             else:
-                found["pelvis" if name == "lower_trunk" else name] = Segment(mass, np.array([0.0, height, 0.0]), np.diag(inertia))
+                found["pelvis" if name == "lower_trunk" else name] = Segment(
+                    mass, np.array([0.0, height, 0.0]), np.diag(inertia)
+                )
         return found | self._feet(masses["foot"])
 
     def _fractions(self, row: dict[str, str]) -> tuple[float, Array]:
         """(centre of mass, radii of gyration about x, y, z of an upright segment) as fractions of its length."""
         s, name = self.sex[0], row["name"]
         com = float(self.measured.get(f"{name}.com", float(row[f"com_{s}"]) / 100))
-        radii = self.measured.get(f"{name}.rg", [float(row[f"rg_{axis}_{s}"]) / 100 for axis in ("sag", "trans", "long")])
+        radii = self.measured.get(
+            f"{name}.rg", [float(row[f"rg_{axis}_{s}"]) / 100 for axis in ("sag", "trans", "long")]
+        )
         sagittal, transverse, longitudinal = radii
         return com, np.array([transverse, longitudinal, sagittal])
 
@@ -158,7 +177,9 @@ class Body:
         rest = self.mass - sum(sides[name] * mass for name, mass in known.items())
         share = sum(sides[name] * table[name] for name in table if name not in known)
         if rest <= 0 or not share:
-            raise InputError(f"human: the measured segments leave {rest:g} kg of {self.mass:g} kg to the others", key="measured")
+            raise InputError(
+                f"human: the measured segments leave {rest:g} kg of {self.mass:g} kg to the others", key="measured"
+            )
         return {name: known.get(name, rest * table[name] / share) for name in table}
 
     def _feet(self, mass: float) -> dict[str, Segment]:

@@ -155,13 +155,17 @@ class _Inputs:
         n = len(structure.coordinates)
         for name, part in zip("qva", parts, strict=True):
             if part.ndim != 2 or part.shape[1] != n or part.shape != parts[0].shape:
-                raise InputError(f"motion of {structure.name!r}: {name} must be (N, {n}) as q, got {part.shape}", key=name)
+                raise InputError(
+                    f"motion of {structure.name!r}: {name} must be (N, {n}) as q, got {part.shape}", key=name
+                )
         layout, values = measures(structure, [f"{corner}_{side}" for side in SIDES for corner in CORNERS])
         self.node = _node(layout)
         self.z = np.concatenate(parts, axis=1)
         count = len(self.z)
         head = np.concatenate([values, structure.gravity, np.asarray(reference, dtype=float)])
-        self.p = np.concatenate([np.broadcast_to(head, (count, len(head))), np.tile([0.0, 0.0, 0.0], (count, 1))], axis=1)
+        self.p = np.concatenate(
+            [np.broadcast_to(head, (count, len(head))), np.tile([0.0, 0.0, 0.0], (count, 1))], axis=1
+        )
         first = self.outputs(self.node.value.ufunc(self.z, self.p))
         places = {side: [first[f"{corner}_{side}"] for corner in CORNERS] for side in SIDES}
         self.corners = {side: np.stack(places[side], axis=1) for side in SIDES}
@@ -176,7 +180,9 @@ class _Inputs:
         # the node's switch: 1 follows the lever rule, 0 takes the share as given
         lever = first["share"][:, 0]
         free = on["r"] & on["l"] & np.isnan(given) & (lever > 0) & (lever < 1)
-        fixed = np.where(on["r"] & on["l"], np.where(np.isnan(given), np.clip(lever, 0, 1), given), on["r"].astype(float))
+        fixed = np.where(
+            on["r"] & on["l"], np.where(np.isnan(given), np.clip(lever, 0, 1), given), on["r"].astype(float)
+        )
         self._share = np.where(free, np.nan, fixed)
         self.p[:, -3] = free
         self.p[:, -2] = np.where(free, 0.0, fixed)
@@ -208,7 +214,9 @@ def _node(layout: Layout) -> Node:
     sizes |= {f"{corner}_{side}": 3 for side in SIDES for corner in CORNERS}
     parameters = slices({"measures": layout.size, "gravity": 3, "reference": 2, "lever": 1, "share": 1, "grounded": 1})
     key = digest(repr(layout), Path(__file__))
-    return compile_node("ground", key, 3 * n, n, parameters["grounded"].stop, sizes, lambda z, p: _trace(layout, parameters, z, p))
+    return compile_node(
+        "ground", key, 3 * n, n, parameters["grounded"].stop, sizes, lambda z, p: _trace(layout, parameters, z, p)
+    )
 
 
 def _trace(layout: Layout, parameters: dict[str, slice], z: ca.SX, p: ca.SX) -> dict[str, Any]:
@@ -233,7 +241,9 @@ def _trace(layout: Layout, parameters: dict[str, slice], z: ca.SX, p: ca.SX) -> 
     right = scale(value["grounded"] * share, force)
     around = cross((centre[0], 0.0, centre[2]), right)
     right_moment = (around[0], around[1] + value["grounded"] * share * twist, around[2])
-    left, left_moment = (subtract(scale(value["grounded"], whole), part) for whole, part in ((force, right), (moment, right_moment)))
+    left, left_moment = (
+        subtract(scale(value["grounded"], whole), part) for whole, part in ((force, right), (moment, right_moment))
+    )
     wrenches = {"r": (right, right_moment), "l": (left, left_moment)}
     pressure = {"r": centre, "l": add(scale(value["lever"], add(point["l"], aside)), scale(1 - value["lever"], zmp))}
     toes = {side: _toe_moment(corners, side, pressure[side], wrenches[side][0]) for side in SIDES}
@@ -312,7 +322,9 @@ def polygon_margin(point: Array, polygon: Array) -> tuple[float, Array]:
     k = int(np.argmin(inside))
     if inside[k] >= 0:
         return float(inside[k]), inward[k]
-    away = min((point - _on_segment(point, a, b) for a, b in zip(starts, ends, strict=True)), key=lambda r: float(np.hypot(*r)))
+    away = min(
+        (point - _on_segment(point, a, b) for a, b in zip(starts, ends, strict=True)), key=lambda r: float(np.hypot(*r))
+    )
     distance = float(np.hypot(*away))
     return -distance, -away / distance
 

@@ -63,7 +63,9 @@ class Settings:
     start_barrier: float = 0.1
     push: float = 1e-2  # how far inside its bounds the start is moved, as a fraction of their distance
     feasible_is_enough: bool = False
-    curvature: bool = True  # of the rows; without it (Gauss-Newton) steps are slower but do not follow large multipliers astray
+    curvature: bool = (
+        True  # of the rows; without it (Gauss-Newton) steps are slower but do not follow large multipliers astray
+    )
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,7 @@ def compile_values(name: str, key: str, n_z: int, n_p: int, sizes: Mapping[str, 
     )
 
 
-def compile_node(
-    name: str, key: str, n_z: int, n_tail: int, n_p: int, sizes: Mapping[str, int], trace: Trace
-) -> Node:
+def compile_node(name: str, key: str, n_z: int, n_tail: int, n_p: int, sizes: Mapping[str, int], trace: Trace) -> Node:
     """All kernels of a task's instant, kept on disk under `key`; `trace` as for `compile_values`."""
     n_y, head = sum(sizes.values()), n_z - n_tail
     ports = [Port("z", (n_z,)), Port("p", (n_p,)), Port("m", (n_y,))]

@@ -147,7 +147,9 @@ class Recursion:
     that the ground must exert, and `position`, `velocity`, `rotation` answer for places.
     """
 
-    def __init__(self, layout: Layout, q: ca.SX, v: ca.SX, a: ca.SX, p: ca.SX, gravity: Vector = (0.0, -9.81, 0.0)) -> None:
+    def __init__(
+        self, layout: Layout, q: ca.SX, v: ca.SX, a: ca.SX, p: ca.SX, gravity: Vector = (0.0, -9.81, 0.0)
+    ) -> None:
         import casadi as ca
 
         self.layout, self._p = layout, p
@@ -164,7 +166,9 @@ class Recursion:
         for j, link in enumerate(layout.links):
             k = link.parent
             rotation, origin = (self.rotations[k], self.origins[k]) if k >= 0 else (ground, ZERO)
-            w, dw, speed, pull = (self._spin[k], turning[k], self._speed[k], pulling[k]) if k >= 0 else (ZERO, ZERO, ZERO, up)
+            w, dw, speed, pull = (
+                (self._spin[k], turning[k], self._speed[k], pulling[k]) if k >= 0 else (ZERO, ZERO, ZERO, up)
+            )
             axis = scale(link.sign, rotation[link.axis])
             arm = apply(rotation, self._take(link.offset))
             if link.slides:

@@ -69,7 +69,10 @@ def human(
     """
     body = Body.of(stature, mass, sex, percentile=percentile, measured=measured)
     if not 1 <= strength_percentile <= 99:
-        raise InputError(f"human: strength_percentile must be between 1 and 99, got {strength_percentile:g}", key="strength_percentile")
+        raise InputError(
+            f"human: strength_percentile must be between 1 and 99, got {strength_percentile:g}",
+            key="strength_percentile",
+        )
     table = rows("coordinates")
     frozen = _frozen_names(freeze)
     strength = body.mass * body.stature / _STRENGTH_REFERENCE * (_STRENGTH_FEMALE if sex == "female" else 1.0)
@@ -111,7 +114,9 @@ def mirror(structure: Structure) -> Mirror:
     names = structure.coordinates
     for name in names:
         if name not in table or table[name]["mirror"] not in names:
-            raise InputError(f"mirror: {name!r} of {structure.name!r} has no mirror image among its coordinates", key="mirror")
+            raise InputError(
+                f"mirror: {name!r} of {structure.name!r} has no mirror image among its coordinates", key="mirror"
+            )
     index = tuple(names.index(table[name]["mirror"]) for name in names)
     return Mirror(index, tuple(float(table[name]["mirror_sign"]) for name in names))
 
@@ -129,7 +134,9 @@ def stature(structure: Structure) -> float:
 def zero_position(structure: Structure, place: str) -> Any:
     """World position (3,) [m] of a point or of a joint's origin at q = 0, where no body frame is turned."""
     point = structure.point(place)
-    return np.asarray(point.at) + sum(np.asarray(structure.joint(name).before.translation) for name in structure.chain(point.joint))
+    return np.asarray(point.at) + sum(
+        np.asarray(structure.joint(name).before.translation) for name in structure.chain(point.joint)
+    )
 
 
 def _frozen_names(freeze: str | Iterable[str]) -> set[str]:
@@ -143,7 +150,9 @@ def _frozen_names(freeze: str | Iterable[str]) -> set[str]:
             known = list(dict.fromkeys(group for name in names for group in _groups(name)))
             raise unknown("joint to freeze", wanted, known, key="freeze")
         if any(name.startswith("pelvis.") for name in matching):
-            raise InputError(f"human: {wanted!r} cannot be frozen: the pelvis carries the whole body through the world", key="freeze")
+            raise InputError(
+                f"human: {wanted!r} cannot be frozen: the pelvis carries the whole body through the world", key="freeze"
+            )
         found |= matching
     return found
 
@@ -156,7 +165,9 @@ def _groups(name: str) -> tuple[str, ...]:
 
 
 def _limits(row: dict[str, str], strength: float) -> Limits:
-    low, high, weakest, strongest = (number(row[key]) for key in ("lower_deg", "upper_deg", "torque_lower", "torque_upper"))
+    low, high, weakest, strongest = (
+        number(row[key]) for key in ("lower_deg", "upper_deg", "torque_lower", "torque_upper")
+    )
     q = None if low is None or high is None else (np.deg2rad(low), np.deg2rad(high))
     tau = None if weakest is None or strongest is None else (strength * weakest, strength * strongest)
     return Limits(q=q, tau=tau)

@@ -89,7 +89,13 @@ class Transcription:
         quadratic: tuple[Array, Array],
     ) -> None:
         """`weights`: an output's name and its weight in the objective at each instant; `quadratic`: (Q, g) of x.Qx/2 + g.x."""
-        self.node, self.variables, self.instants, self.parameters, self.rows = node, variables, instants, parameters, rows
+        self.node, self.variables, self.instants, self.parameters, self.rows = (
+            node,
+            variables,
+            instants,
+            parameters,
+            rows,
+        )
         self.lower, self.upper = bounds
         self.low = np.concatenate([rows.low, rows.matrix_low])
         self.high = np.concatenate([rows.high, rows.matrix_high])
@@ -111,7 +117,9 @@ class Transcription:
         both = np.concatenate([points, v.mirror(points)]).reshape(2, v.free, v.n)
         basis = self._basis.reshape(len(self.instants), v.free, 2, 3)
         z = np.zeros((len(self.instants), self._nz))
-        z[:, :-1] = (np.einsum("kjmr,mjn->krn", basis, both, optimize=True) + self._constant).reshape(len(self.instants), -1)
+        z[:, :-1] = (np.einsum("kjmr,mjn->krn", basis, both, optimize=True) + self._constant).reshape(
+            len(self.instants), -1
+        )
         z[v.further, -1] = x[v.free * v.n :]
         return z
 

@@ -93,7 +93,9 @@ def diagnose(workshop: Workshop, answer: Answer) -> Diagnosis:
     if clinic.possible(everything) and total < POSSIBLE:
         return Diagnosis(motion, (), ())
     if not clinic.possible(everything):
-        return Diagnosis(None, (), tuple(excesses(program, everything.x)[:1]), conclusive=everything.status == "infeasible")
+        return Diagnosis(
+            None, (), tuple(excesses(program, everything.x)[:1]), conclusive=everything.status == "infeasible"
+        )
     exceeded = [excess for excess in excesses(program, everything.x) if excess.relative > NEEDED]
     used = _used(program, everything.x)
     names = sorted(

@@ -40,7 +40,7 @@ def bounds(value: Any, names: Sequence[str], what: str) -> Array:
         return np.tile(interval(value, what), (len(names), 1))
     nested = any(isinstance(x, (list, tuple)) for x in value)
     if len(value) == 2 and not nested:
-        if len(names) == 2 and (None in value or not value[0] <= 0.0 <= value[1] and value[0] < value[1]):
+        if len(names) == 2 and (None in value or (not value[0] <= 0.0 <= value[1] and value[0] < value[1])):
             raise InputError(
                 f"{what}: {value} could be one interval or one limit for each of the two joints; "
                 f"write [[lower, upper], [lower, upper]] or {{{names[0]}: ..., {names[1]}: ...}}"

@@ -185,10 +185,7 @@ class Motion:
             "variables": self.variables,
             "constraints": self.constraints,
             "segments": len(self.unsealed.breaks) - 1,
-            "switches": [
-                {"limit": s.name, "t": s.fraction * self.unsealed.duration}
-                for s in self.switches
-            ],
+            "switches": [{"limit": s.name, "t": s.fraction * self.unsealed.duration} for s in self.switches],
         }
 
 

@@ -201,7 +201,7 @@ class _Rows:
     def _is_fixed(self, end: int, order: int, k: int) -> bool:
         """Whether a boundary condition is met by fixing control points."""
         state = (self.task.start, self.task.end)[end]
-        return order == 0 and bool(np.isfinite(state[0, k])) or order == 1 and bool(self.task.rest_to_rest[end, k])
+        return (order == 0 and bool(np.isfinite(state[0, k]))) or (order == 1 and bool(self.task.rest_to_rest[end, k]))
 
     def _open_points(self, order: int, k: int) -> range:
         """Check points at which nothing fixes the position or velocity anyway."""

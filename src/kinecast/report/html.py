@@ -60,10 +60,7 @@ def _facts(motion: Motion, closure: float | None) -> str:
         ("iterations", str(motion.iterations)),
         ("time", f"{motion.seconds.total:.3g} s, of which compiling {motion.seconds.compile:.3g} s"),
     ]
-    switches = ", ".join(
-        f"{s.name} {s.fraction * motion.unsealed.duration:.5f} s"
-        for s in motion.switches
-    )
+    switches = ", ".join(f"{s.name} {s.fraction * motion.unsealed.duration:.5f} s" for s in motion.switches)
     if switches:
         rows.append(("limits are reached or left", switches))
     return "<table>" + "".join(f"<tr><td>{a}</td><td>{escape(b)}</td></tr>" for a, b in rows) + "</table>"

@@ -99,9 +99,7 @@ def _boundary_value_problem() -> Iterator[Check]:
     forces = [beyond[k] + joint.M @ joint.costate + joint.xi for k, joint in enumerate(joints)]
     speed = "(4.4) prints v_k^- in the bias force; right: the velocity of the mass centre, v^- + omega x p"
     yield agree(PAPER, "(6.1), (6.2) spatial forces, x = z + P lambda", x, forces, SOLVED, misprint=speed)
-    costates = [
-        joint.phi.T @ before[k] + joint.H.T * joint.acceleration + joint.eta for k, joint in enumerate(joints)
-    ]
+    costates = [joint.phi.T @ before[k] + joint.H.T * joint.acceleration + joint.eta for k, joint in enumerate(joints)]
     yield agree(PAPER, "(6.3), (6.4) co-states", [joint.costate for joint in joints], costates, SOLVED)
     felt = [float((joint.H @ x[k])[0, 0]) for k, joint in enumerate(joints)]
     yield agree(PAPER, "(6.5) tau = H x", [state[2][joint.coordinate] for joint in joints], felt, SOLVED)
@@ -170,7 +168,9 @@ def _closed_form_accelerations() -> Iterator[Check]:
         G = joint.G
         alpha = c[k] * tau[k] + d[k] @ joint.xi + G.T @ (after[k] @ P_plus[k] - eye) @ joint.eta
         for i in range(k):  # towards the tip
-            alpha += d[k] @ psi(k, i) @ (joints[i].G * tau[i] + joints[i].kept @ joints[i].xi + P_plus[i] @ joints[i].eta)
+            alpha += (
+                d[k] @ psi(k, i) @ (joints[i].G * tau[i] + joints[i].kept @ joints[i].xi + P_plus[i] @ joints[i].eta)
+            )
         for i in range(k + 1, count):  # towards the ground
             pushed = d[i].T * tau[i] + before[i] @ joints[i].xi
             pushed += joints[i].kept.T @ (after[i] @ P_plus[i] - eye) @ joints[i].eta

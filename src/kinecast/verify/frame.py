@@ -90,7 +90,9 @@ def all_agree(
         reference,
         computed[name],
         tolerance,
-        note="; ".join(filter(None, (f"{', '.join(computed)}" + (f"; furthest: {name}" if worst.failed else ""), note))),
+        note="; ".join(
+            filter(None, (f"{', '.join(computed)}" + (f"; furthest: {name}" if worst.failed else ""), note))
+        ),
     )
 
 
@@ -99,7 +101,13 @@ def _rank(check: Check) -> float:
 
 
 def at_most(
-    document: str, item: str, published: Sequence[float], counted: Sequence[float], *, note: str = "", misprint: str = ""
+    document: str,
+    item: str,
+    published: Sequence[float],
+    counted: Sequence[float],
+    *,
+    note: str = "",
+    misprint: str = "",
 ) -> Check:
     """The check that no count (multiplications with divisions, additions) exceeds the published one."""
     excess = max((ours - theirs) / theirs for ours, theirs in zip(counted, published, strict=True))

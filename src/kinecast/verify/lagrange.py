@@ -194,4 +194,6 @@ def _recursions() -> Iterator[Check]:
         yield one(f"({number}) dtau/d{name}", [(ca.jacobian(tau, by), matrix)])
     load = [np.array([3.0, -20.0, 5.0]), np.array([1.0, 2.0, -4.0])]
     (expected,) = evaluate(mechanism, "inverse_dynamics", [*at, *load], loads=("grip",))
-    yield agree(PAPER, "(16), (37) tau of a tree, load included", expected, numbers([tau], state, at)[0][:, 0], CLOSED_FORM)
+    yield agree(
+        PAPER, "(16), (37) tau of a tree, load included", expected, numbers([tau], state, at)[0][:, 0], CLOSED_FORM
+    )

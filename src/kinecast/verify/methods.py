@@ -84,9 +84,7 @@ def _forward(case: Case, state: State) -> Iterator[Check]:
     (M,) = evaluate(case.mechanism, "mass_matrix", [q])
     arguments = [q, v, tau, *further]
     methods = ["spatial", *_able(case, "forward_dynamics")]
-    found = {
-        method: tau + M @ (_computed(case, "forward_dynamics", arguments, method) - a) for method in methods
-    }
+    found = {method: tau + M @ (_computed(case, "forward_dynamics", arguments, method) - a) for method in methods}
     yield all_agree(PAPER, f"{case.name}: torques of the accelerations they cause", tau, found, RECURSIONS)
 
 
@@ -120,5 +118,8 @@ def _compiled() -> Check:
     velocity, acceleration, *pulls = case.surroundings()
     loads = [Load(point, *pulls[2 * k : 2 * k + 2]) for k, point in enumerate(case.loads)]
     tau = case.mechanism.inverse_dynamics(q, v, a, loads=loads, base=BaseMotion(velocity, acceleration))
-    rows = (_computed(case, "inverse_dynamics", [*row, *case.surroundings()], "spatial") for row in zip(q, v, a, strict=True))
+    rows = (
+        _computed(case, "inverse_dynamics", [*row, *case.surroundings()], "spatial")
+        for row in zip(q, v, a, strict=True)
+    )
     return agree(PAPER, "7-joint chain: compiled kernel against its program, 9 samples", [*rows], tau)

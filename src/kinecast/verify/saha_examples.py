@@ -67,9 +67,7 @@ def _profile(t: Array) -> Check:
     return agree(PAPER, "(9.36) theta(T) = pi, at rest at both ends", [np.pi, 0.0, 0.0, 0.0, 0.0], ends)
 
 
-def _against_closed_form(
-    item: str, arm: Mechanism, path: Profile, figure: str, t: Array, folder: Path | None
-) -> Check:
+def _against_closed_form(item: str, arm: Mechanism, path: Profile, figure: str, t: Array, folder: Path | None) -> Check:
     closed = _closed_form_of(arm)
     expected = closed.torques(*path)
     methods = ["spatial", *methods_for("inverse_dynamics")]
@@ -116,7 +114,9 @@ def _robot_fall(item: str, figure: str, robot: Mechanism, start: Array, folder: 
     yield all_agree(PAPER, f"{item} {robot.name} falls {FALL:g} s, by the default", free.q, found, TOGETHER)
     turning = np.array([joint.turns for joint in robot.movable])
     shown = np.where(turning, np.degrees(free.q), free.q)
-    save_curves(folder, f"figure_{figure}", free.t, shown, robot.coordinates, "q [deg, m]", f"Free fall, example {item}")
+    save_curves(
+        folder, f"figure_{figure}", free.t, shown, robot.coordinates, "q [deg, m]", f"Free fall, example {item}"
+    )
     yield _energy(f"{item} falling {FALL:g} s", free, ENERGY)
 
 

@@ -142,7 +142,8 @@ def forward_error(problem: StepProblem, x: Array, steps: int = 400) -> float:
     end = sample_step(problem, x, np.array([duration]))
     places = ("heel_r", "toe_r", "heel_l", "toe_l", "pelvis.turn", "head_top")
     return max(
-        float(np.linalg.norm((mechanism.pose(place, state[:n]) - mechanism.pose(place, end.q[0]))[:3, 3])) for place in places
+        float(np.linalg.norm((mechanism.pose(place, state[:n]) - mechanism.pose(place, end.q[0]))[:3, 3]))
+        for place in places
     )
 
 

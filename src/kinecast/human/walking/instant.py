@@ -115,9 +115,7 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
         "strike_speed": body.velocity("heel_r"),
     }
     right, left, mu = ground.right[0], ground.left[0], value["friction"]
-    out["friction"] = [
-        (force[2] + sign * mu * force[1]) / weight for force in (right, left) for sign in (-1.0, 1.0)
-    ]
+    out["friction"] = [(force[2] + sign * mu * force[1]) / weight for force in (right, left) for sign in (-1.0, 1.0)]
     out |= {place: body.position(place) for place in (*PLACES, *EDGES)}
     for side in SIDES:
         rear, fore = body.rotation(f"ankle_{side}.eversion"), body.rotation(f"toe_{side}.extension")
@@ -197,6 +195,11 @@ def parameter_vector(instant: Instant, values: Mapping[str, Any]) -> Any:
     """The parameters as one array (..., n_p); every value may have leading axes."""
     sizes = {name: part.stop - part.start for name, part in instant.parameters.items()}
     arrays = {name: np.asarray(values[name], dtype=float) for name in instant.parameters}
-    arrays = {name: x[..., None] if sizes[name] == 1 and (x.ndim == 0 or x.shape[-1] != 1) else x for name, x in arrays.items()}
+    arrays = {
+        name: x[..., None] if sizes[name] == 1 and (x.ndim == 0 or x.shape[-1] != 1) else x
+        for name, x in arrays.items()
+    }
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
-    return np.concatenate([np.broadcast_to(arrays[name], (*batch, sizes[name])) for name in instant.parameters], axis=-1)
+    return np.concatenate(
+        [np.broadcast_to(arrays[name], (*batch, sizes[name])) for name in instant.parameters], axis=-1
+    )

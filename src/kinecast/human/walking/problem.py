@@ -86,7 +86,11 @@ def _variables(structure: Structure, task: WalkTask, duration: float) -> Variabl
 def foot(structure: Structure) -> dict[str, float]:
     """Distances from the heel to the ball and to the tip of the toes, and the foot's half width at the ball [m]."""
     heel, ball, toe = (zero_position(structure, f"{point}_r") for point in ("heel", "ball", "toe"))
-    return {"ball": ball[2] - heel[2], "toe": toe[2] - heel[2], "width": abs(zero_position(structure, "ball_outer_r")[0] - ball[0])}
+    return {
+        "ball": ball[2] - heel[2],
+        "toe": toe[2] - heel[2],
+        "width": abs(zero_position(structure, "ball_outer_r")[0] - ball[0]),
+    }
 
 
 def _parameters(structure: Structure, task: WalkTask, measures_: Array) -> dict[str, object]:
@@ -162,8 +166,16 @@ def _smoothness(task: WalkTask, variables: Variables, duration: float) -> tuple[
 class _Rows:
     """Collects the rows; the numbers in brackets are the thesis's."""
 
-    def __init__(self, structure: Structure, task: WalkTask, instant: Instant, variables: Variables, instants: Array) -> None:
-        self.structure, self.task, self.instant, self.variables, self.instants = structure, task, instant, variables, instants
+    def __init__(
+        self, structure: Structure, task: WalkTask, instant: Instant, variables: Variables, instants: Array
+    ) -> None:
+        self.structure, self.task, self.instant, self.variables, self.instants = (
+            structure,
+            task,
+            instant,
+            variables,
+            instants,
+        )
         self.found: list[tuple[int, int, float, float, str]] = []
         self.linear: list[tuple[Array, Array, float, float, str]] = []
         self.height, self.shape = stature(structure), foot(structure)
@@ -175,12 +187,25 @@ class _Rows:
         low, high = (np.array([row[k] for row in self.linear]) - constant for k in (2, 3))
         instant_, output = (np.array([row[k] for row in self.found]) for k in (0, 1))
         names = tuple(row[4] for row in self.found) + tuple(row[4] for row in self.linear)
-        self.rows = Rows(instant_, output, np.array([r[2] for r in self.found]), np.array([r[3] for r in self.found]), matrix, low, high, names)
+        self.rows = Rows(
+            instant_,
+            output,
+            np.array([r[2] for r in self.found]),
+            np.array([r[3] for r in self.found]),
+            matrix,
+            low,
+            high,
+            names,
+        )
 
     def put(self, k: int, output: str, entry: int, low: float, high: float) -> None:
-        self.found.append((k, self.instant.node.outputs[output].start + entry, low, high, f"{output}[{entry}] at instant {k}"))
+        self.found.append(
+            (k, self.instant.node.outputs[output].start + entry, low, high, f"{output}[{entry}] at instant {k}")
+        )
 
-    def box(self, k: int, output: str, at: tuple[float | None, float, float | None], half: tuple[float, float, float]) -> None:
+    def box(
+        self, k: int, output: str, at: tuple[float | None, float, float | None], half: tuple[float, float, float]
+    ) -> None:
         for entry in range(3):
             middle = at[entry]
             if middle is not None:
@@ -220,7 +245,12 @@ class _Rows:
         for entry in range(3):
             self.put(k, "tilt_r", entry, -task.foot_tilt, task.foot_tilt)
             swinging = not double and not last
-            self.put(k, "tilt_l", entry, *((-task.swing_tilt, task.swing_tilt) if swinging else (-task.foot_tilt, task.foot_tilt)))
+            self.put(
+                k,
+                "tilt_l",
+                entry,
+                *((-task.swing_tilt, task.swing_tilt) if swinging else (-task.foot_tilt, task.foot_tilt)),
+            )
         if double:
             if u <= phases.ball_off + on:
                 self.box(k, "ball_l", (half, 0.0, ball - length), box)
@@ -283,4 +313,6 @@ class _Rows:
             self.linear.append((row, lateral, *np.deg2rad(task.trunk_list), f"trunk list at instant {k}"))
             self.linear.append((row, flexion, *np.deg2rad(task.trunk_tilt), f"trunk tilt at instant {k}"))
             if task.pelvis_list_early and task.phases.foot_flat < k / (task.instants - 1) < 0.75:
-                self.linear.append((row, unit("pelvis.list"), -0.11, np.deg2rad(task.pelvis_list_early), f"pelvis list at instant {k}"))
+                self.linear.append(
+                    (row, unit("pelvis.list"), -0.11, np.deg2rad(task.pelvis_list_early), f"pelvis list at instant {k}")
+                )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinecast.human.skeleton import Mirror, mirror
 from kinecast.human.contact import CORNERS, GLOBAL, SIDES
+from kinecast.human.skeleton import Mirror, mirror
 from kinecast.human.walking.instant import LEG, POINTS, parameter_vector
 from kinecast.human.walking.problem import StepProblem
 from kinecast.mechanism.checks import Array
@@ -119,7 +119,9 @@ def stride(samples: Samples, step_length: float, exchange: Mirror) -> Samples:
 
 def stride_of(problem: StepProblem, x: Array, a_span: int = 10) -> Samples:
     """The stride that belongs to the variables of a step."""
-    return stride(sample_step(problem, x, step_times(problem, a_span)), problem.task.step_length, mirror(problem.structure))
+    return stride(
+        sample_step(problem, x, step_times(problem, a_span)), problem.task.step_length, mirror(problem.structure)
+    )
 
 
 def spline_of(problem: StepProblem, x: Array) -> BSpline:

@@ -41,7 +41,13 @@ class WalkTask:
     jerk: float = 1e-8
     push_smoothness: float = 1e-8
     start_smoothness: float = 1e-3
-    emphasis: tuple[tuple[str, float], ...] = (("shoulder", 4.0), ("elbow", 4.0), ("clavicle", 4.0), ("wrist", 4.0), ("neck", 4.0))
+    emphasis: tuple[tuple[str, float], ...] = (
+        ("shoulder", 4.0),
+        ("elbow", 4.0),
+        ("clavicle", 4.0),
+        ("wrist", 4.0),
+        ("neck", 4.0),
+    )
     # contact
     contact_slip: float = 0.0022
     contact_height: float = 0.0015
