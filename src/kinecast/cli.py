@@ -216,6 +216,24 @@ def ops(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
 
 
 @app.command()
+def verify(
+    groups: Annotated[
+        list[str] | None, typer.Argument(metavar="[GROUP]...", help="Only these groups of checks; without: all.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Leave the examples' figures here.")
+    ] = None,
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """Worked examples, closed forms and tables of the literature computed again. Exit code 1 when one fails."""
+    from kinecast.verify.command import verify as run
+
+    if not run(groups or (), out, quiet=quiet, as_json=json_):
+        raise typer.Exit(1)
+
+
+@app.command()
 def bench(
     peers: Annotated[bool, typer.Option("--peers", help="Beside Pinocchio and MuJoCo, where installed.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer models and shorter measurements.")] = False,

@@ -24,5 +24,4 @@ def save_curves(
         axis.grid(alpha=0.3)
     axes[-1].set_xlabel("t [s]")
     figure.suptitle(f"{title}: {label}")
-    folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"{name}.png", dpi=120)

@@ -123,8 +123,8 @@ def _matrices() -> Iterator[Check]:
     slip = "(9.9) prints P H D^-1 H^T P; right: P H^T D^-1 H P, as (8.9)"
     kept = [joint.kept @ joint.P for joint in joints]
     yield agree(PAPER, "(8.9), (9.9) P updated", riccati, kept, SOLVED, misprint=slip)
-    gains = [(joint.P @ joint.H.T / joint.D, joint.G) for joint in joints]
-    yield agree(PAPER, "(8.5) G: Kalman's gain", *(np.array(x) for x in zip(*gains, strict=True)), SOLVED)
+    gains = [joint.P @ joint.H.T / joint.D for joint in joints]
+    yield agree(PAPER, "(8.5) G: Kalman's gain", gains, [joint.G for joint in joints], SOLVED)
     (M,) = evaluate(mechanism, "mass_matrix", [state[0]])
     (covariance,) = evaluate(mechanism, "mass_matrix", [state[0]], "filtering")
     yield agree(PAPER, "(7.7)-(7.11) inertia matrix as a covariance", M, covariance)
@@ -143,13 +143,13 @@ def _closed_form_accelerations() -> Iterator[Check]:
     count = len(joints)
 
     def psi(k: int, i: int) -> Array:
-        """psi(k-, i+), (10.6)."""
+        """(10.6): how the filter carries a wrench from i+ to k-."""
         product = joints[i].phi
         for j in range(i + 1, k):
             product = joints[j].phi @ joints[j].kept @ product
         return product
 
-    after, before, summed = [np.zeros((6, 6))] * count, [np.zeros((6, 6))] * count, []
+    after, before, summed = [np.zeros((6, 6))] * count, [np.zeros((6, 6))] * count, list[Array]()
     for k in reversed(range(count)):
         joint = joints[k]
         if k + 1 < count:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -75,7 +75,7 @@ def all_agree(
     document: str,
     item: str,
     reference: ArrayLike,
-    computed: dict[str, ArrayLike],
+    computed: Mapping[str, ArrayLike],
     tolerance: float = CLOSED_FORM,
     *,
     note: str = "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -31,7 +32,7 @@ def checks(folder: Path | None) -> Iterator[Check]:
 
 
 def two_link_arm() -> Mechanism:
-    """The paper's manipulator (figure 5): centres of mass at distances l from the joints, gravity and a load along -y."""
+    """The paper's manipulator (figure 5): centres of mass at distances l from the joints, gravity along -y."""
     joints: list[Joint] = []
     for k, name in enumerate(("shoulder", "elbow")):
         parent = joints[-1].name if joints else None
@@ -99,7 +100,7 @@ def _two_links() -> Iterator[Check]:
         "(65), (82) d tau_2 / d theta_2''": (3, (1, 1), ""),
     }
     for item, (which, at, misprint) in named.items():
-        entry = (..., *at)
+        entry: tuple[Any, ...] = (..., *at)
         yield agree(PAPER, item, expected[which][entry], found["lagrange"][which][entry], misprint=misprint)
     for which, what in enumerate(("tau", "by theta", "by theta'", "by theta''")):
         others = {method: arrays[which] for method, arrays in found.items() if method != "lagrange"}
@@ -142,7 +143,7 @@ def _recursions() -> Iterator[Check]:
     point = mechanism.point("grip")
     pull = AppliedLoad(point.joint, point.at, constant([3.0, -20.0, 5.0]), constant([1.0, 2.0, -4.0]))
     around = at_rest(mechanism, [pull])
-    links = lagrange.kinematics(mechanism, *state, around)
+    links = lagrange.kinematics(mechanism, q, v, a, around)
     changes = lagrange.kinematics_sensitivities(mechanism, links)
     sums = lagrange.backward(mechanism, links, around)
     rates = lagrange.backward_sensitivities(mechanism, links, sums, changes)
@@ -154,7 +155,8 @@ def _recursions() -> Iterator[Check]:
 
     def one(name: str, pairs: list[tuple[ca.SX, ca.SX]], misprint: str = "") -> Check:
         reference, computed = (ca.vertcat(*(ca.vec(ca.densify(pair[k])) for pair in pairs)) for k in (0, 1))
-        return agree(PAPER, name, *numbers([reference, computed], state, at), DIFFERENTIATED, misprint=misprint)
+        expected, found = numbers([reference, computed], state, at)
+        return agree(PAPER, name, expected, found, DIFFERENTIATED, misprint=misprint)
 
     def slope(matrix: ca.SX, by: ca.SX, k: int) -> ca.SX:
         return ca.reshape(ca.jacobian(ca.vec(ca.densify(matrix)), by[k]), matrix.shape)
@@ -188,8 +190,8 @@ def _recursions() -> Iterator[Check]:
     yield one("(30) dE/dq", [(slope(sums[j].pulls[0][1], q, k), rates[j].r_q[0][k]) for j, k in every])
     every = [(j, k) for j, change in enumerate(rates) for k in change.r_q.get(1, {})]
     yield one("(31) dF/dq", [(slope(sums[j].pulls[1][1], q, k), rates[j].r_q[1][k]) for j, k in every])
-    tau = lagrange.inverse_dynamics(mechanism, *state, around)
-    analytic = lagrange.inverse_dynamics_sensitivities(mechanism, *state, around)[1:]
+    tau = lagrange.inverse_dynamics(mechanism, q, v, a, around)
+    analytic = lagrange.inverse_dynamics_sensitivities(mechanism, q, v, a, around)[1:]
     for number, by, name, matrix in zip((33, 34, 35), state, ("q", "q'", "q''"), analytic, strict=True):
         yield one(f"({number}) dtau/d{name}", [(ca.jacobian(tau, by), matrix)])
     load = [np.array([3.0, -20.0, 5.0]), np.array([1.0, 2.0, -4.0])]

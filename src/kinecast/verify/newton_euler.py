@@ -73,7 +73,7 @@ def checks(folder: Path | None) -> Iterator[Check]:
 
 
 def _two_links() -> Iterator[Check]:
-    """Section 4.1: the arm of tables 4.1 and 4.2 in a horizontal plane. I + m l^2 = 0.12, m L l = 0.04, m L^2 = 0.08."""
+    """Section 4.1: tables 4.1 and 4.2 in a horizontal plane. I + m l^2 = 0.12, m L l = 0.04, m L^2 = 0.08."""
     arm = Mechanism.load("planar2").with_gravity(np.zeros(3))
     q, v, a = states(2, 100)
     (v1, v2), (a1, a2) = v.T, a.T
@@ -114,7 +114,7 @@ def _chapter_three() -> Iterator[Check]:
     """Every derivative of chapter III on a tree of turning and sliding joints with two loads."""
     mechanism = varied(6, tree=True, gears=True, seed=1)
     at = [x[2] for x in states(6)]
-    state = symbols(mechanism, "qva")
+    q, v, a = state = symbols(mechanism, "qva")
     rng = np.random.default_rng(3)
     forces = [(rng.normal(size=3) * 20, rng.normal(size=3) * 5) for _ in LOADED]
     points = [mechanism.point(name) for name in LOADED]
@@ -123,7 +123,7 @@ def _chapter_three() -> Iterator[Check]:
         for point, (force, moment) in zip(points, forces, strict=True)
     ]
     around = at_rest(mechanism, pulls)
-    links = newton_euler.motion(mechanism, *state, around)
+    links = newton_euler.motion(mechanism, q, v, a, around)
     reactions = newton_euler.reactions(mechanism, links, around)
     changes = motion_sensitivities(mechanism, links)
     rates = reaction_sensitivities(mechanism, links, reactions, changes, around)
@@ -136,8 +136,8 @@ def _chapter_three() -> Iterator[Check]:
                 for letter in letters:
                     reference.append(ca.jacobian(ca.densify(getattr(value, attribute)), by[letter]))
                     computed.append(getattr(derivative, f"{attribute}_{letter}"))
-            arrays = numbers([ca.vertcat(*reference), ca.vertcat(*computed)], state, at)
-            yield agree(PAPER, f"({equations}) {name}", *arrays, DIFFERENTIATED, misprint=misprint)
+            expected, found = numbers([ca.vertcat(*reference), ca.vertcat(*computed)], state, at)
+            yield agree(PAPER, f"({equations}) {name}", expected, found, DIFFERENTIATED, misprint=misprint)
     arguments = [*at, *(vector for pair in forces for vector in pair)]
     plain = evaluate(mechanism, "inverse_dynamics_sensitivities", arguments, loads=LOADED)
     ours = evaluate(mechanism, "inverse_dynamics_sensitivities", arguments, "newton_euler", loads=LOADED)
