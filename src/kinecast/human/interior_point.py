@@ -2,17 +2,19 @@
 
     minimise f(x)   subject to   lower <= x <= upper,   low <= c(x) <= high
 
-Rows get slacks s = c(x); logarithmic barriers keep w = (x, s) inside its bounds. Each step solves the primal-dual equations,
-condensed to the variables,
+Rows get slacks s = c(x); logarithmic barriers keep w = (x, s) inside its bounds. Each step solves the primal-dual
+equations, condensed to the variables,
 
     (H + W_x + d 1 + J' W_s J) dx = -(r_x + J' (W_s (c - s) + r_s)),       W = z_low / (w - low) + z_high / (high - w),
 
-by a dense Cholesky factorisation; d is raised from 0 until there is one (then the step is a descent direction). The line search
-is a filter on the violation |c - s|_1 and the barrier function, with second-order corrections (Waechter and Biegler, Math. Prog. 106,
-2006). The barrier parameter follows the complementarity that the affine step predicts (Mehrotra), but falls by half at the most, and
-not at all while bounds cut steps short: otherwise the iterates crawl along the boundary.
+by a dense Cholesky factorisation; d is raised from 0 until there is one (then the step is a descent direction). The
+line search is a filter on the violation |c - s|_1 and the barrier function, with second-order corrections (Waechter
+and Biegler, Math. Prog. 106, 2006). The barrier parameter follows the complementarity that the affine step predicts
+(Mehrotra), but falls by half at the most, and not at all while bounds cut steps short: otherwise the iterates crawl
+along the boundary.
 
-General solvers keep the rows in a sparse factorisation; with 200 variables and 1,300 dense rows condensing is ten times as fast.
+General solvers keep the rows in a sparse factorisation; with 200 variables and 1,300 dense rows condensing is ten
+times as fast.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import numpy as np
 
 from kinecast.mechanism.checks import Array
 
-Status = Literal["optimal", "iteration_limit", "time_limit", "stalled"]
+Status = Literal["optimal", "iteration_limit", "time_limit", "interrupted", "stalled"]
 Report = Callable[[int, float, float, float], None]
 
 BARRIER_FALL = 0.5  # the barrier parameter keeps at least this share from one iteration to the next
@@ -85,7 +87,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Point:
-    """An iterate with its values; `below` and `above` are the distances of w = (x, s) to its bounds (1 where there is none)."""
+    """An iterate and its values; `below` and `above`: distances of w = (x, s) to its bounds (1 where there is none)."""
 
     x: Array
     s: Array
@@ -107,6 +109,22 @@ class _Step:
     dz_high: Array
 
 
+@dataclass
+class _State:
+    """What changes from iteration to iteration."""
+
+    point: _Point
+    y: Array  # multipliers of c(x) = s
+    z_low: Array  # and of the bounds of w
+    z_high: Array
+    mu: float  # barrier parameter
+    room: float = 1.0  # how far bounds let the last step go
+    stalls: int = 0
+    crawls: int = 0
+    iteration: int = 0
+    error: float = np.inf
+
+
 class _Method:
     def __init__(self, problem: Problem, settings: Settings, report: Report | None) -> None:
         self.problem, self.settings, self.report = problem, settings, report
@@ -120,6 +138,7 @@ class _Method:
         self.seconds = {"functions": 0.0, "derivatives": 0.0, "linear algebra": 0.0}
         self.shift = 0.0  # the last d that a factorisation needed
         self.filter: list[tuple[float, float]] = []
+        self.largest = np.inf  # violation that the filter never takes
 
     # ---------------------------------------------------------------- points
 
@@ -171,7 +190,7 @@ class _Method:
                 matrix[diagonal] = plain + shift
         if shift:
             self.shift = shift
-        return _inverse_lower(factor)
+        return _inverse_lower(np.asarray(factor))
 
     def longest(self, dw: Array, point: _Point, tau: float) -> float:
         """Longest step up to 1 that keeps a share 1 - tau of the distance to every bound."""
@@ -180,101 +199,129 @@ class _Method:
         return float(min(1.0, room, (tau * point.above[up] / dw[up]).min(initial=np.inf)))
 
     def run(self, start: Array) -> Outcome:
-        """Iterate from a start."""
-        began, settings = time.perf_counter(), self.settings
-        point = self.point(self.inside(np.asarray(start, dtype=float), self.of_x, settings.push), None)
-        z_low, z_high = self.has_low.astype(float), self.has_high.astype(float)
-        y, mu, room, stalls = np.zeros(len(point.c)), settings.start_barrier, 1.0, 0
-        crawls, largest = 0, 1e4 * max(1.0, point.violation)
-        status: Status = "iteration_limit"
-        for iteration in range(settings.max_iterations + 1):
-            start_time = time.perf_counter()
-            seen = y if settings.curvature else np.zeros_like(y)
-            gradient, jacobian_t, hessian = self.problem.derivatives(point.x, seen, 1.0)
-            now = time.perf_counter()
-            self.seconds["derivatives"] += now - start_time
-            lagrangian = np.concatenate([gradient + jacobian_t @ y, -y])
-            products = np.concatenate([(z_low * point.below)[self.has_low], (z_high * point.above)[self.has_high]])
-            size = (np.abs(y).sum() + z_low.sum() + z_high.sum()) / (len(y) + 2 * len(z_low))
-            dual = float(np.abs(lagrangian - z_low + z_high).max())
-            error = max(dual, float(products.max(initial=0.0))) / max(1.0, size / 100)
-            residual = max(float(np.abs(point.c - point.s).max(initial=0.0)), self.outside(point.c))
-            if self.report:
-                self.report(iteration, point.f, residual, error)
-            if residual <= settings.feasibility and (settings.feasible_is_enough or error <= settings.optimality):
-                status = "optimal"
-                break
-            if iteration == settings.max_iterations:
-                break
-            if stalls > STALLS or crawls >= CRAWLS:
-                status = "stalled"
-                break
-            if now - began > settings.max_seconds:
-                status = "time_limit"
-                break
-
-            weight = z_low / point.below + z_high / point.above
-            scaled = jacobian_t * np.sqrt(weight[self.of_s])
-            matrix = hessian + scaled @ scaled.T
-            matrix[np.diag_indices(self.n)] += weight[self.of_x]
-            factor = self.factor(matrix)
-
-            def step(mu: float, residual: Array) -> _Step:
-                """The primal-dual step for a barrier parameter and a residual of the slack equation."""
-                target_low, target_high = self.has_low * mu / point.below, self.has_high * mu / point.above
-                r = lagrangian - target_low + target_high
-                right = r[self.of_x] + jacobian_t @ (weight[self.of_s] * residual + r[self.of_s])
-                dx = -(factor.T @ (factor @ right))
-                ds = dx @ jacobian_t + residual
-                dw = np.concatenate([dx, ds])
-                dz_low = np.where(self.has_low, target_low - z_low - z_low / point.below * dw, 0.0)
-                dz_high = np.where(self.has_high, target_high - z_high + z_high / point.above * dw, 0.0)
-                return _Step(dw, weight[self.of_s] * ds + r[self.of_s], dz_low, dz_high)
-
-            mu_before = mu
-            mu = self.next_barrier(step(0.0, point.c - point.s), point, z_low, z_high, products, mu, room)
-            taken = step(mu, point.c - point.s)
-            self.seconds["linear algebra"] += time.perf_counter() - now
-            if mu != mu_before or not self.filter:
-                self.filter = [(largest, -np.inf)]
-            room = self.longest(taken.dw, point, max(0.99, 1 - mu))
-            found = self.search(point, taken, step, gradient, mu)
-            if found is None:
-                # Slacks back to where the rows are: cancels the violation as far as bounds allow, without moving x.
-                stalls += 1
-                point = self.placed(point.x, self.inside(point.c, self.of_s, min(1e-2, mu)), point.f, point.c)
-                self.filter, mu, room = [], min(max(10 * mu, 1e-3), 0.1), 1.0
-            else:
-                point, taken, alpha = found
-                crawls = crawls + 1 if alpha < CRAWL else 0
-                y = y + alpha * taken.dy
-                z, dz = np.concatenate([z_low, z_high]), np.concatenate([taken.dz_low, taken.dz_high])
-                falling = dz < 0
-                tau = max(0.99, 1 - mu)
-                dual_alpha = min(1.0, float((-tau * z[falling] / dz[falling]).min(initial=np.inf)))
-                z_low, z_high = z_low + dual_alpha * taken.dz_low, z_high + dual_alpha * taken.dz_high
-            z_low, z_high = _kept(z_low, mu, point.below, self.has_low), _kept(z_high, mu, point.above, self.has_high)
+        """Iterate from a start; Ctrl-C ends the method where it is."""
+        began = time.perf_counter()
+        point = self.point(self.inside(np.asarray(start, dtype=float), self.of_x, self.settings.push), None)
+        self.largest = 1e4 * max(1.0, point.violation)
+        rows, z_low, z_high = len(point.c), self.has_low.astype(float), self.has_high.astype(float)
+        state = _State(point, np.zeros(rows), z_low, z_high, self.settings.start_barrier)
+        try:
+            status = self.iterate(state, began)
+        except KeyboardInterrupt:
+            status = "interrupted"
+        point = state.point
         w = np.concatenate([point.x, point.c])
         active = int(((w - self.low < 1e-5) & self.has_low | (self.high - w < 1e-5) & self.has_high).sum())
         seconds = self.seconds | {"total": time.perf_counter() - began}
-        return Outcome(status, point.x, y, point.f, self.outside(point.c), error, iteration, active, seconds)
+        return Outcome(
+            status,
+            point.x,
+            state.y,
+            point.f,
+            self.outside(point.c),
+            state.error,
+            state.iteration,
+            active,
+            seconds,
+        )
 
-    def next_barrier(
-        self, affine: _Step, point: _Point, z_low: Array, z_high: Array, products: Array, mu: float, room: float
-    ) -> float:
-        """The barrier parameter, from the complementarity at the end of the affine step and how far bounds let the last step go."""
+    def iterate(self, state: _State, began: float) -> Status:
+        """Steps until the tolerances or a limit are met."""
+        settings = self.settings
+        while True:
+            point = state.point
+            start_time = time.perf_counter()
+            seen = state.y if settings.curvature else np.zeros_like(state.y)
+            gradient, jacobian_t, hessian = self.problem.derivatives(point.x, seen, 1.0)
+            now = time.perf_counter()
+            self.seconds["derivatives"] += now - start_time
+            lagrangian = np.concatenate([gradient + jacobian_t @ state.y, -state.y])
+            residual = self.errors(state, lagrangian)
+            if self.report:
+                self.report(state.iteration, point.f, residual, state.error)
+            good_enough = settings.feasible_is_enough or state.error <= settings.optimality
+            if residual <= settings.feasibility and good_enough:
+                return "optimal"
+            if state.iteration == settings.max_iterations:
+                return "iteration_limit"
+            if state.stalls > STALLS or state.crawls >= CRAWLS:
+                return "stalled"
+            if now - began > settings.max_seconds:
+                return "time_limit"
+            self.advance(state, gradient, lagrangian, jacobian_t, hessian)
+            state.iteration += 1
+
+    def errors(self, state: _State, lagrangian: Array) -> float:
+        """Largest residual of the rows; the scaled dual residual and complementarity go to the state."""
+        point, y = state.point, state.y
+        size = (np.abs(y).sum() + state.z_low.sum() + state.z_high.sum()) / (len(y) + 2 * len(lagrangian))
+        dual = float(np.abs(lagrangian - state.z_low + state.z_high).max())
+        state.error = max(dual, float(self.products(state).max(initial=0.0))) / max(1.0, size / 100)
+        return max(float(np.abs(point.c - point.s).max(initial=0.0)), self.outside(point.c))
+
+    def products(self, state: _State) -> Array:
+        """Multipliers times distances, of all bounds that there are."""
+        point = state.point
+        low, high = (state.z_low * point.below)[self.has_low], (state.z_high * point.above)[self.has_high]
+        return np.concatenate([low, high])
+
+    def advance(self, state: _State, gradient: Array, lagrangian: Array, jacobian_t: Array, hessian: Array) -> None:
+        """One step, found by the line search; when there is none, the slacks go back to where the rows are."""
+        start_time, point, z_low, z_high = time.perf_counter(), state.point, state.z_low, state.z_high
+        weight = z_low / point.below + z_high / point.above
+        scaled = jacobian_t * np.sqrt(weight[self.of_s])
+        matrix = hessian + scaled @ scaled.T
+        matrix[np.diag_indices(self.n)] += weight[self.of_x]
+        factor = self.factor(matrix)
+
+        def step(mu: float, residual: Array) -> _Step:
+            """The primal-dual step for a barrier parameter and a residual of the slack equation."""
+            target_low, target_high = self.has_low * mu / point.below, self.has_high * mu / point.above
+            r = lagrangian - target_low + target_high
+            right = r[self.of_x] + jacobian_t @ (weight[self.of_s] * residual + r[self.of_s])
+            dx = -(factor.T @ (factor @ right))
+            ds = dx @ jacobian_t + residual
+            dw = np.concatenate([dx, ds])
+            dz_low = np.where(self.has_low, target_low - z_low - z_low / point.below * dw, 0.0)
+            dz_high = np.where(self.has_high, target_high - z_high + z_high / point.above * dw, 0.0)
+            return _Step(dw, weight[self.of_s] * ds + r[self.of_s], dz_low, dz_high)
+
+        before = state.mu
+        mu = self.next_barrier(step(0.0, point.c - point.s), state)
+        taken = step(mu, point.c - point.s)
+        self.seconds["linear algebra"] += time.perf_counter() - start_time
+        if mu != before or not self.filter:
+            self.filter = [(self.largest, -np.inf)]
+        state.mu, state.room = mu, self.longest(taken.dw, point, max(0.99, 1 - mu))
+        found = self.search(point, taken, step, gradient, mu)
+        if found is None:
+            # Cancels the violation as far as bounds allow, without moving x.
+            state.stalls += 1
+            s = self.inside(point.c, self.of_s, min(1e-2, mu))
+            state.point = self.placed(point.x, s, point.f, point.c)
+            self.filter, state.mu, state.room = [], min(max(10 * mu, 1e-3), 0.1), 1.0
+        else:
+            state.point, taken, alpha = found
+            state.crawls = state.crawls + 1 if alpha < CRAWL else 0
+            state.y = state.y + alpha * taken.dy
+            along = _longest_dual(z_low, z_high, taken, max(0.99, 1 - mu))
+            z_low, z_high = z_low + along * taken.dz_low, z_high + along * taken.dz_high
+        state.z_low = _kept(z_low, state.mu, state.point.below, self.has_low)
+        state.z_high = _kept(z_high, state.mu, state.point.above, self.has_high)
+
+    def next_barrier(self, affine: _Step, state: _State) -> float:
+        """The barrier parameter, from the complementarity after the affine step and from how far the last step went."""
+        point, products = state.point, self.products(state)
         average = float(products.mean()) if len(products) else 0.0
         primal = self.longest(affine.dw, point, 1.0)
-        z, dz = np.concatenate([z_low, z_high]), np.concatenate([affine.dz_low, affine.dz_high])
-        falling = dz < 0
-        dual = min(1.0, float((-z[falling] / dz[falling]).min(initial=np.inf)))
-        below = (z_low + dual * affine.dz_low) * (point.below + primal * affine.dw)
-        above = (z_high + dual * affine.dz_high) * (point.above - primal * affine.dw)
+        dual = _longest_dual(state.z_low, state.z_high, affine, 1.0)
+        below = (state.z_low + dual * affine.dz_low) * (point.below + primal * affine.dw)
+        above = (state.z_high + dual * affine.dz_high) * (point.above - primal * affine.dw)
         after = np.concatenate([below[self.has_low], above[self.has_high]])
         centring = (float(after.mean()) / average) ** 3 if average > 0 else 0.0
-        keep = 1.0 if room < SHORT_STEP else BARRIER_FALL
+        keep = 1.0 if state.room < SHORT_STEP else BARRIER_FALL
         wanted = min(1.0, max(1e-6, centring)) * average
-        return float(min(1.0, max(wanted, self.settings.optimality / 20, keep * mu)))
+        return float(min(1.0, max(wanted, self.settings.optimality / 20, keep * state.mu)))
 
     # ---------------------------------------------------------------- line search
 
@@ -345,6 +392,13 @@ def _inverse_lower(factor: Array) -> Array:
     inverse[half:, half:] = _inverse_lower(factor[half:, half:])
     inverse[half:, :half] = -inverse[half:, half:] @ (factor[half:, :half] @ inverse[:half, :half])
     return inverse
+
+
+def _longest_dual(z_low: Array, z_high: Array, taken: _Step, tau: float) -> float:
+    """Longest step up to 1 that keeps a share 1 - tau of every multiplier."""
+    z, dz = np.concatenate([z_low, z_high]), np.concatenate([taken.dz_low, taken.dz_high])
+    falling = dz < 0
+    return min(1.0, float((-tau * z[falling] / dz[falling]).min(initial=np.inf)))
 
 
 def _kept(z: Array, mu: float, gap: Array, has: Array) -> Array:

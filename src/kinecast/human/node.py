@@ -1,16 +1,18 @@
 """One instant of a task as compiled functions: values, and first and second derivatives along given directions.
 
-A task gives a function over symbols, y = node(z, p), with z = (q, v, a, further variables) and parameters p. Three kernels
-come from it, all of them programs of a few ten thousand operations whatever the number of variables:
+A task gives a function over symbols, y = node(z, p), with z = (q, v, a, further variables) and parameters p. Three
+kernels come from it, all of them programs of a few ten thousand operations whatever the number of variables:
 
     value   (z, p) -> y
     second  (z, p, m, s) -> dy/dz s and d2(m . y)/dz2 s, for directions s of z that leave its tail alone
     tail    (z, p, m, s) -> the same for directions of the tail, the second derivatives by the tail only
 
-z ends in a tail (accelerations and further variables) on which the recursion depends linearly: its program is three times shorter.
+z ends in a tail (accelerations and further variables) on which the recursion depends linearly: its program is three
+times shorter.
 
-Derivatives along many directions s are many lanes of one vector program: a whole Jacobian and Hessian is one call with the
-directions as a batch axis, and nothing is recompiled when a person, a speed or a step changes, as those are in p.
+Derivatives along many directions s are many lanes of one vector program: a whole Jacobian and Hessian is one call
+with the directions as a batch axis, and nothing is recompiled when a person, a speed or a step changes, as those are
+in p.
 """
 
 from __future__ import annotations
@@ -137,4 +139,4 @@ def _symbols(name: str, n_z: int, n_p: int, sizes: Mapping[str, int], trace: Tra
         if part.numel() != size:
             raise ValueError(f"{name}: output {output} has {part.numel()} entries, not {size}")
         parts.append(part)
-    return z, p, casadi.densify(casadi.vertcat(*parts))
+    return z, p, casadi.SX(casadi.densify(casadi.vertcat(*parts)))

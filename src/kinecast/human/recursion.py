@@ -7,14 +7,15 @@ Forward, from the parent p of joint j (axis e_j, origin at o_j in the parent's f
     w_j = w_p + e_j v_j            w'_j = w'_p + e_j a_j + w_p x e_j v_j
     a_j = a_p + w'_p x (R_p o_j) + w_p x (w_p x R_p o_j)
 
-with a_ground = -g, so that gravity needs no terms of its own. Backward, with h = R m c and the inertia I about the origin r:
+with a_ground = -g, so that gravity needs no terms of its own. Backward, with h = R m c and the inertia I about the
+origin r:
 
     f = m a + w' x h + w x (w x h)                  F_j = f + sum of the children's F
     n = R (I R'w' + R'w x I R'w) + h x a            N_j = n + r_j x f + sum of the children's N
     tau_j = e_j . (N_j - r_j x F_j)                 (prismatic: e_j . F_j)
 
-F and N of the first joint are the wrench (about the world origin) that the ground must exert: the resultant active wrench
-of the two-step algorithm of papers/000 (5.1) and Xiang et al. 2009.
+F and N of the first joint are the wrench (about the world origin) that the ground must exert: the resultant active
+wrench of the two-step algorithm of papers/000 (5.1) and Xiang et al. 2009.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ Vector = tuple[Any, Any, Any]
 Columns = tuple[Vector, Vector, Vector]  # the columns of a rotation matrix
 ZERO: Vector = (0.0, 0.0, 0.0)
 _INERTIA = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 1), (0, 2))
-# Entries that every body gets as symbols, zero or not, so that people of all shapes share one program: the centre of mass and
-# the inertia of a body that is symmetric about its own sagittal plane.
+# Entries that every body gets as symbols, zero or not, so that people of all shapes share one program: the centre of
+# mass and the inertia of a body that is symmetric about its own sagittal plane.
 _ALWAYS_FIRST_MOMENT = (1, 2)
 _ALWAYS_INERTIA = 4
 
@@ -78,7 +79,8 @@ class Layout:
 def measures(structure: Structure, places: Sequence[str]) -> tuple[Layout, Array]:
     """The layout of a person's structure, and the person's measures in its order.
 
-    Fixed joints are folded into the body that carries them. `places` are the points and joints whose positions will be asked for.
+    Fixed joints are folded into the body that carries them. `places` are the points and joints whose positions will
+    be asked for.
     """
     movable = [joint.name for joint in structure.movable]
     carrier: dict[str | None, int] = {None: -1}
@@ -90,8 +92,8 @@ def measures(structure: Structure, places: Sequence[str]) -> tuple[Layout, Array
         straight = np.array_equal(joint.before.rotation, np.eye(3)) and np.array_equal(joint.after.matrix(), np.eye(4))
         if not straight or sorted(np.abs(joint.axis).tolist()) != [0.0, 0.0, 1.0]:
             raise NotSupportedError(
-                f"joint {joint.name!r} of {structure.name!r}: a digital human's body axes are parallel at q = 0 and its joint "
-                "axes are along them; use the structures that human() makes"
+                f"joint {joint.name!r} of {structure.name!r}: a digital human's body axes are parallel at q = 0 and "
+                "its joint axes are along them; use the structures that human() makes"
             )
         base, at = carrier[joint.parent], shift[joint.parent] + joint.before.translation
         if joint.moves:
@@ -143,8 +145,8 @@ def measures(structure: Structure, places: Sequence[str]) -> tuple[Layout, Array
 class Recursion:
     """The recursion of the module's title over CasADi symbols: q, v, a (n each) and the measures p.
 
-    After construction `tau` holds the torques without ground reaction, `force` and `moment` (about the world origin) the wrench
-    that the ground must exert, and `position`, `velocity`, `rotation` answer for places.
+    After construction `tau` holds the torques without ground reaction, `force` and `moment` (about the world origin)
+    the wrench that the ground must exert, and `position`, `velocity`, `rotation` answer for places.
     """
 
     def __init__(
@@ -162,7 +164,8 @@ class Recursion:
         moments: list[Vector] = []
         ground: Columns = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         up = scale(-1.0, gravity)
-        turning, pulling = [], []
+        turning: list[Vector] = []
+        pulling: list[Vector] = []
         for j, link in enumerate(layout.links):
             k = link.parent
             rotation, origin = (self.rotations[k], self.origins[k]) if k >= 0 else (ground, ZERO)

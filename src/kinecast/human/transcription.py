@@ -1,9 +1,9 @@
 """From B-spline control points to instants and back: values, Jacobian and Hessian of a motion problem in its variables.
 
-The variables are the free control points of all coordinates, then further variables of single instants. The other control points
-follow from the free ones, point by point, as P_i = sum_j (A_ij + B_ij S) F_j + C_i with the left-right exchange S: a periodic
-step or a start at rest needs no equality constraints. Nothing here depends on the task: rows and weights say what is
-constrained and minimised.
+The variables are the free control points of all coordinates, then further variables of single instants. The other
+control points follow from the free ones, point by point, as P_i = sum_j (A_ij + B_ij S) F_j + C_i with the left-right
+exchange S: a periodic step or a start at rest needs no equality constraints. Nothing here depends on the task: rows
+and weights say what is constrained and minimised.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinecast.human.node import Node
 from kinecast.human.skeleton import Mirror
@@ -28,7 +29,7 @@ class Variables:
     mirrored: Array  # (control points, free points)
     constant: Array  # (control points, n)
     mirror: Mirror
-    further: Array  # the instants that have a further variable, in order
+    further: NDArray[np.intp]  # the instants that have a further variable, in order
 
     @property
     def n(self) -> int:
@@ -88,7 +89,7 @@ class Transcription:
         weights: tuple[str, Array],
         quadratic: tuple[Array, Array],
     ) -> None:
-        """`weights`: an output's name and its weight in the objective at each instant; `quadratic`: (Q, g) of x.Qx/2 + g.x."""
+        """`weights`: an output and its weight in the objective by instant; `quadratic`: Q, g of x.Qx/2 + g.x."""
         self.node, self.variables, self.instants, self.parameters, self.rows = (
             node,
             variables,
@@ -149,7 +150,7 @@ class Transcription:
         return gradient, jacobian, self._hessian(dz) + objective * q
 
     def _mirrored(self, blocks: Array, axis: int) -> Array:
-        """Blocks followed by their mirror images: the exchange S on the coordinates along an axis, doubled along axis 1."""
+        """Blocks and their mirror images: the exchange S on the coordinates along an axis, doubled along axis 1."""
         shape = [1] * blocks.ndim
         shape[axis] = len(self._sign)
         return np.concatenate([blocks, np.take(blocks, self._index, axis=axis) * self._sign.reshape(shape)], axis=1)

@@ -71,7 +71,7 @@ def check_step(problem: StepProblem, x: Array) -> StepCheck:
 
 
 def step_margins(samples: Samples, swinging: Array) -> Array:
-    """Distance (N,) of the zero moment point inside the hull of the standing soles; the left foot's counts unless it swings."""
+    """Distance (N,) of the zero moment point inside the hull of the soles; the left one counts unless it swings."""
     found = np.empty(len(samples.t))
     for k in range(len(found)):
         sides = ("r",) if swinging[k] else SIDES
@@ -99,10 +99,11 @@ def _mean_force(problem: StepProblem, x: Array) -> tuple[float, float]:
 
 
 def forward_error(problem: StepProblem, x: Array, steps: int = 400) -> float:
-    """Integrate the predicted torques and ground reactions from the start: the largest distance [m] of a sole or the pelvis at the end.
+    """Largest distance [m] at the step's end between the prediction and its torques and reactions integrated forward.
 
-    The reactions act at their places in the world, the torques as functions of time: nothing pulls the motion back to the prediction.
-    Runge and Kutta's rule of order four; forward dynamics by the engine's recursion, not by the one that made the prediction.
+    The reactions act at their places in the world, the torques as functions of time: nothing pulls the motion back to
+    the prediction. Runge and Kutta's rule of order four; forward dynamics by the engine's recursion, not by the one
+    that made the prediction.
     """
     mechanism, duration = Mechanism.of(problem.structure), problem.instants[-1]
     kernel = reaction_kernel(problem.instant.layout)

@@ -1,15 +1,16 @@
 """One instant of a step: joint torques with the ground reaction, and all that the constraints of walking look at.
 
-The right foot stands; the left foot is the trailing one in double support and swings afterwards. Ground reaction by the two-step
-active-passive algorithm (papers/000, 5.1; Xiang et al. 2009): the resultant wrench (F, M about the world origin) that
-the motion asks of the ground gives the zero moment point
+The right foot stands; the left foot is the trailing one in double support and swings afterwards. Ground reaction by
+the two-step active-passive algorithm (papers/000, 5.1; Xiang et al. 2009): the resultant wrench (F, M about the world
+origin) that the motion asks of the ground gives the zero moment point
 
     z = -M_x / F_y,   x = M_z / F_y,   and the free moment T = M_y - z F_x + x F_z.
 
-In single support the standing foot takes it all. In double support it is split by the lever rule on the line from a point c_t of
-the trailing foot to a point c_l of the leading one: the share of the leading foot is s = (zmp - c_t).d / |d|^2, and each foot's
-centre of pressure is its point plus the distance of the zero moment point from that line. The two shares reproduce the
-wrench exactly. `push` adds a force along the line that the feet exert against each other: it has no resultant.
+In single support the standing foot takes it all. In double support it is split by the lever rule on the line from a
+point c_t of the trailing foot to a point c_l of the leading one: the share of the leading foot is s = (zmp - c_t).d /
+|d|^2, and each foot's centre of pressure is its point plus the distance of the zero moment point from that line. The
+two shares reproduce the wrench exactly. `push` adds a force along the line that the feet exert against each other: it
+has no resultant.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
 
     n = layout.n
     value = {name: p[parameters[name]] for name in SCALARS}
-    gravity = tuple(value[f"gravity_{axis}"] for axis in "xyz")
+    gravity = (value["gravity_x"], value["gravity_y"], value["gravity_z"])
     q, v, a, push = z[:n], z[n : 2 * n], z[2 * n : 3 * n], z[3 * n]
     body = Recursion(layout, q, v, a, p[parameters["measures"]], gravity)
     weight = value["weight"]
@@ -129,8 +130,8 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
     for name, (force, moment) in (("reaction_r", ground.right), ("reaction_l", ground.left)):
         out[name] = [x / weight for x in (*force, *moment)]
         side = name[-1]
-        for joint in (joint.format(side) for joint in LEG):
-            out[joint] = scale(1 / weight, subtract(body.carried[layout.index(joint)], force))
+        for coordinate in (leg_joint.format(side) for leg_joint in LEG):
+            out[coordinate] = scale(1 / weight, subtract(body.carried[layout.index(coordinate)], force))
     return out
 
 
@@ -156,7 +157,8 @@ class _Ground:
         rest_x, rest_z = px - self.share * dx, pz - self.share * dz
         self.aside = (rest_x * dz - rest_z * dx) / apart
         lead_x, lead_z = value["lead_x"] + rest_x, value["lead_z"] + rest_z
-        # One formula for both phases: in single support the share is 1 and the centre of pressure the zero moment point.
+        # One formula for both phases: in single support the share is 1 and the centre of pressure the zero moment
+        # point.
         part = both * self.share + (1 - both)
         self.right_z = both * lead_z + (1 - both) * self.z
         right_x = both * lead_x + (1 - both) * self.x
@@ -171,8 +173,8 @@ class _Ground:
 def _joint_torques(body: Recursion, ground: _Ground, value: Mapping[str, Any], q: Any, v: Any) -> list[Any]:
     """Torques of all joints [N m], ground reaction and the toes' passive moment taken off.
 
-    The toe joint feels the part of the force ahead of the ball only: the centre of pressure of the whole foot does not say
-    how much the forefoot carries, but a force behind the ball acts on the rear foot.
+    The toe joint feels the part of the force ahead of the ball only: the centre of pressure of the whole foot does
+    not say how much the forefoot carries, but a force behind the ball acts on the rear foot.
     """
     import casadi as ca
 

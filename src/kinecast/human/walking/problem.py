@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinecast.human.contact import GLOBAL
 from kinecast.human.recursion import measures
 from kinecast.human.skeleton import body_mass, mirror, stature, zero_position
 from kinecast.human.transcription import Rows, Transcription, Variables
-from kinecast.human.walking.instant import EDGES, GLOBAL, PLACES, Instant, compile_instant, parameter_vector
+from kinecast.human.walking.instant import EDGES, PLACES, Instant, compile_instant, parameter_vector
 from kinecast.human.walking.task import WalkTask
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
@@ -64,10 +65,10 @@ def build(structure: Structure, task: WalkTask) -> StepProblem:
 
 
 def _variables(structure: Structure, task: WalkTask, duration: float) -> Variables:
-    """Control points with the step's symmetry built in: constraints (7) of papers/000, q(0) = q_S(T), for v and a as well.
+    """Control points with the step's symmetry built in: (7) of papers/000, q(0) = q_S(T), for v and a as well.
 
-    The derivative of order r at t = 0 depends on the first r + 1 points only. So the first points (two for q and v, three with a)
-    follow from the last ones: D P_first = S E P_last, minus a step forward.
+    The derivative of order r at t = 0 depends on the first r + 1 points only. So the first points (two for q and v,
+    three with a) follow from the last ones: D P_first = S E P_last, minus a step forward.
     """
     count, tied = task.control_points, 3 if task.periodic_acceleration else 2
     knots = uniform_knots(count - task.degree, duration, task.degree)
@@ -124,7 +125,7 @@ def _parameters(structure: Structure, task: WalkTask, measures_: Array) -> dict[
 
 
 def _bounds(structure: Structure, task: WalkTask, variables: Variables) -> tuple[Array, Array]:
-    """Bounds of the free control points: the spline stays inside the hull of its points, so the limits hold at all times (1)."""
+    """Bounds of the free control points (1): the spline stays inside the hull of its points, at all times."""
     low, high = limits(structure, task)
     push = np.full(len(variables.further), task.push)
     return np.concatenate([np.tile(low, variables.free), -push]), np.concatenate([np.tile(high, variables.free), push])

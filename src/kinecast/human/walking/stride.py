@@ -18,8 +18,9 @@ from kinecast.motion.bspline import BSpline
 class Samples:
     """Quantities at times t (N,): world axes x left, y up, z forward; moments about the world origin; SI units.
 
-    `reaction`, `position`, `corners` and `joint_force` are by side: `position` of heel, ball, toe, `corners` of the sole in the order
-    of `contact.CORNERS`, `joint_force` what the parent exerts in hip, knee and ankle without muscles.
+    `reaction`, `position`, `corners` and `joint_force` are by side: `position` of heel, ball, toe, `corners` of the
+    sole in the order of `contact.CORNERS`, `joint_force` what the parent exerts in hip, knee and ankle without
+    muscles.
     """
 
     t: Array
@@ -41,7 +42,7 @@ class Samples:
 
 
 def pressure_centre(reaction: Array, least: float = 1e-3) -> Array:
-    """Centre of pressure (N, 2) on the ground y = 0 of forces and moments (N, 6); NaN where there is next to no force."""
+    """Centre of pressure (N, 2) on the ground of forces and moments (N, 6); NaN where there is next to no force."""
     vertical = reaction[:, 1]
     loaded = vertical > least * vertical.max()
     safe = np.where(loaded, vertical, 1.0)
@@ -65,11 +66,12 @@ def sample_step(problem: StepProblem, x: Array, t: Array) -> Samples:
     position = {side: np.stack([out[f"{point}_{side}"] for point in POINTS], axis=1) for side in SIDES}
     corners = {side: np.stack([out[f"{corner}_{side}"] for corner in CORNERS], axis=1) for side in SIDES}
     loads = {side: weight * np.stack([out[joint.format(side)] for joint in LEG], axis=1) for side in SIDES}
-    return Samples(t, *parts, tau, reaction, position, corners, loads, out["zmp"], out["share"], double)
+    q, v, a = parts
+    return Samples(t, q, v, a, tau, reaction, position, corners, loads, out["zmp"], out["share"], double)
 
 
 def push(problem: StepProblem, x: Array, t: Array) -> Array:
-    """What the feet push against each other (body weights): linear between instants, zero at both ends of double support."""
+    """What the feet push against each other [body weights]: linear between instants, zero outside double support."""
     values = np.zeros(len(problem.instants))
     variables = problem.variables
     values[variables.further] = x[variables.free * variables.n :]

@@ -7,7 +7,16 @@ from functools import cache
 
 import numpy as np
 
+from kinecast.errors import InputError
+from kinecast.human.skeleton import stature, zero_position
 from kinecast.human.tables import rows
+from kinecast.mechanism import Structure
+
+SLOWEST = 0.3  # m/s
+# Speed squared over gravity and leg length: people change from walking to running at about 0.5.
+FASTEST_FROUDE = 0.5
+SHORTEST_STEP, LONGEST_STEP = 0.25, 1.05  # of the leg's length
+STEEPEST = 15.0  # degrees
 
 
 @dataclass(frozen=True)
@@ -98,3 +107,39 @@ def _table() -> tuple[tuple[str, float, float], ...]:
 
 def _both_sides(coordinate: str) -> str:
     return coordinate.replace("_r.", ".").replace("_l.", ".")
+
+
+# Step length over cadence [m per step/min] hardly changes with a person's speed: the walk ratio of adults is about
+# 0.0065 (Sekiya et al. 1997). It grows with the stature to the power 3/2, as lengths over frequencies of pendulums
+# do.
+WALK_RATIO, WALK_RATIO_STATURE = 0.0066, 1.75
+
+
+def natural_step_length(speed: float, stature: float) -> float:
+    """Step length [m] that a person of a stature [m] takes at a speed [m/s]."""
+    return float(np.sqrt(60.0 * speed * WALK_RATIO * (stature / WALK_RATIO_STATURE) ** 1.5))
+
+
+def check_task(structure: Structure, task: WalkTask) -> None:
+    """Refuse what no walk can be: one line that says what is out of range and what would be possible."""
+    height, leg = stature(structure), float(zero_position(structure, "hip_r.flexion")[1])
+    fastest = float(np.sqrt(FASTEST_FROUDE * np.linalg.norm(structure.gravity) * leg))
+    if not SLOWEST <= task.speed <= fastest:
+        raise InputError(
+            f"walk: speed must be between {SLOWEST:g} and {fastest:.2f} m/s for a stature of {height:.2f} m, got "
+            f"{task.speed:g} m/s"
+            + ("; faster than that people run, and a step here has no flight phase" if task.speed > fastest else ""),
+            key="speed",
+        )
+    shortest, longest = SHORTEST_STEP * leg, LONGEST_STEP * leg
+    if not shortest <= task.step_length <= longest:
+        raise InputError(
+            f"walk: step length must be between {shortest:.2f} and {longest:.2f} m for legs of {leg:.2f} m, got "
+            f"{task.step_length:g} m; at {task.speed:g} m/s people of {height:.2f} m take "
+            f"{natural_step_length(task.speed, height):.2f} m",
+            key="step_length",
+        )
+    if not abs(task.incline) <= STEEPEST:
+        raise InputError(
+            f"walk: incline must be between {-STEEPEST:g} and {STEEPEST:g} degrees, got {task.incline:g}", key="incline"
+        )
