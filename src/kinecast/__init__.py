@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kinecast.dynamics.mechanism import BaseMotion, Load, Mechanism
     from kinecast.errors import InputError, KinecastError, NotSupportedError, UnknownNameError
+    from kinecast.human import person as human
     from kinecast.predict.prediction import Prediction
 
 __version__ = "0.1.0.dev0"
@@ -32,6 +33,7 @@ __all__ = [
     "Prediction",
     "UnknownNameError",
     "__version__",
+    "human",
     "load",
     "serial",
 ]
@@ -45,6 +47,7 @@ _HOME = {
     "NotSupportedError": "kinecast.errors",
     "UnknownNameError": "kinecast.errors",
     "Prediction": "kinecast.predict.prediction",
+    "human": "kinecast.human",
 }
 
 
@@ -65,7 +68,8 @@ def serial(n: int, seed: int = 0) -> Mechanism:
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'kinecast' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    home = import_module(_HOME[name])
+    value = home if name == "human" else getattr(home, name)  # a room that can be called
     globals()[name] = value
     return value
 

@@ -69,7 +69,8 @@ Mech = Annotated[
     str,
     typer.Argument(
         metavar="MECH",
-        help="A built-in name (see kinecast list), serialN (a general chain of N joints) or a file (.yaml, .urdf).",
+        help="A built-in name (see kinecast list), human:STATURE,MASS,SEX[,walking], serialN (a general chain of N "
+        "joints) or a file (.yaml, .urdf).",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors, no summary on stdout.")]
@@ -299,8 +300,13 @@ def doctor(quiet: Quiet = False, json_: Json = False) -> None:
 
 
 def _load(kind: type[Structure], source: str) -> Any:
-    chain = re.fullmatch(r"serial(\d+)", source)
-    return kind.serial(int(chain[1])) if chain else kind.load(source)
+    if chain := re.fullmatch(r"serial(\d+)", source):
+        return kind.serial(int(chain[1]))
+    if source.startswith("human:"):
+        from kinecast.human.skeleton import from_text
+
+        return kind.of(from_text(source.removeprefix("human:")))
+    return kind.load(source)
 
 
 def _load_mechanism(source: str) -> Mechanism:

@@ -1,11 +1,14 @@
 """Lengths, masses, centres of mass and inertias of a person, from stature, mass and sex or from measurements.
 
-Every number comes from ``data/landmarks.csv`` and ``data/segments.csv``, where its source stands beside it. Units: m, kg,
-kg m2. At q = 0 the person stands upright; x to the left, y up, z forward, the floor at y = 0, the ankles at z = 0.
+Every number comes from ``data/landmarks.csv`` and ``data/segments.csv``, where its source stands beside it. Units: m,
+kg, kg m2. At q = 0 the person stands upright; x to the left, y up, z forward, the floor at y = 0, the ankles at z = 0.
+
+A measured height stands by itself. A measured length of a limb's segment moves its far end, and with it what lies
+beyond: a longer shank lifts the knee and the hip.
 
 Example::
 
-    body = Body.of(1.75, 75, "male", measured={"knee_height": 0.51, "thigh.mass": 9.8})
+    body = Body.of(1.75, 75, "male", measured={"thigh.length": 0.44, "thigh.mass": 9.8})
     body.landmark("ankle_height")      # 0.06825
     body.segments()["shank_r"].mass    # 3.2
 """
@@ -14,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import isfinite
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinecast.errors import InputError, unknown
+from kinecast.errors import InputError, brief, unknown
 from kinecast.human.tables import rows
 from kinecast.mechanism.checks import Array
 
@@ -34,6 +38,22 @@ _BODY_MASS_INDEX = {"male": 27.7, "female": 25.6}
 # Rajagopal et al. 2016: toes 0.217 kg of a foot of 1.57 kg; the toes' centre is half way between ball and tip.
 _FOREFOOT_SHARE = 0.14
 _PAIRED = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
+# Segments whose length can be measured: (near end, far end, direction in which the far end lies).
+_LIMBS = {
+    "shank": ("ankle_height", "knee_height", 1.0),
+    "thigh": ("knee_height", "hip_height", 1.0),
+    "upper_arm": ("shoulder_height", "elbow_height", -1.0),
+    "forearm": ("elbow_height", "wrist_height", -1.0),
+    "hand": ("wrist_height", "fingertip_height", -1.0),
+}
+_FAR_END = {far: (near, far, f"{name}.length", out) for name, (near, far, out) in _LIMBS.items()}
+_FAR_END["grip_height"] = ("wrist_height", "fingertip_height", "hand.length", -1.0)
+# Each of these must be above the one before it.
+_STACKS = (
+    "ankle_height knee_height hip_height omphalion_height xiphion_height cervicale_height head_height",
+    "hip_height lumbosacral_height spine2_height spine3_height spine4_height neck1_height neck2_height head_height",
+    "fingertip_height grip_height wrist_height elbow_height shoulder_height head_height",
+)
 
 
 class Segment(NamedTuple):
@@ -63,27 +83,29 @@ class Body:
         percentile: float | None = None,
         measured: Mapping[str, Any] | None = None,
     ) -> Body:
-        """A person of a stature [m] and mass [kg], or of a stature `percentile` of the ANSUR II survey and its mean body mass index."""
-        if sex not in _STATURE:
+        """A person of a stature [m] and mass [kg], or of a stature `percentile` of the ANSUR II survey.
+
+        A person given by a percentile has the survey's mean body mass index.
+        """
+        if not isinstance(sex, str) or sex not in _STATURE:
             raise unknown("sex", sex, _STATURE, key="sex")
         if percentile is not None:
             if stature is not None or mass is not None:
                 raise InputError("human: give either stature and mass or a percentile, not both", key="percentile")
-            if not 1 <= percentile <= 99:
-                raise InputError(f"human: percentile must be between 1 and 99, got {percentile:g}", key="percentile")
+            percentile = within("percentile", percentile, (1, 99))
             mean, sd = _STATURE[sex]
             stature = mean + sd * NormalDist().inv_cdf(percentile / 100)
             mass = _BODY_MASS_INDEX[sex] * stature**2
         if stature is None or mass is None:
             raise InputError("human: stature [m] and mass [kg] are needed (or a percentile)", key="stature")
-        stature = _within("stature", stature, STATURE_RANGE, "m")
-        mass = _within("mass", mass, MASS_RANGE, "kg")
+        stature = within("stature", stature, STATURE_RANGE, "m")
+        mass = within("mass", mass, MASS_RANGE, "kg")
         index = mass / stature**2
         low, high = BODY_MASS_INDEX_RANGE
         if not low <= index <= high:
             raise InputError(
-                f"human: {mass:g} kg at {stature:g} m is a body mass index of {index:.1f} kg/m2; the segment tables hold "
-                f"for {low:g} to {high:g}, that is {low * stature**2:.0f} to {high * stature**2:.0f} kg",
+                f"human: {mass:g} kg at {stature:g} m is a body mass index of {index:.1f} kg/m2; the segment tables "
+                f"hold for {low:g} to {high:g}, that is {low * stature**2:.0f} to {high * stature**2:.0f} kg",
                 key="mass",
             )
         body = cls(stature, mass, sex, dict(measured or {}))
@@ -91,53 +113,58 @@ class Body:
         return body
 
     def _check_measured(self) -> None:
-        lengths = {row["name"] for row in rows("landmarks")}
-        masses = {f"{row['name']}.{what}" for row in rows("segments") for what in ("mass", "com", "rg")}
+        known = [row["name"] for row in rows("landmarks")] + [f"{name}.length" for name in _LIMBS]
+        known += [f"{row['name']}.{what}" for row in rows("segments") for what in ("mass", "com", "rg")]
         for key, value in self.measured.items():
-            if key not in lengths | masses:
-                raise unknown("measure", key, sorted(lengths | masses), key="measured")
+            if key not in known:
+                raise unknown("measure", key, known, key="measured")
             size = 3 if key.endswith(".rg") else 1
-            if (
-                np.shape(np.atleast_1d(value)) != (size,)
-                or not np.all(np.isfinite(value))
-                or np.any(np.asarray(value) <= 0)
-            ):
-                wanted = (
-                    "three positive numbers (sagittal, transverse, longitudinal)" if size == 3 else "a positive number"
-                )
-                raise InputError(f"human: measured {key} must be {wanted}, got {value!r}", key="measured")
-        heights = [
-            "ankle_height",
-            "knee_height",
-            "hip_height",
-            "omphalion_height",
-            "xiphion_height",
-            "cervicale_height",
-            "head_height",
-        ]
-        for below, above in zip(heights[:-1], heights[1:], strict=True):
-            if self.landmark(below) >= self.landmark(above):
-                raise InputError(
-                    f"human: {below} {self.landmark(below):.3f} m must be below {above} {self.landmark(above):.3f} m",
-                    key="measured",
-                )
+            wanted = "three positive numbers (sagittal, transverse, longitudinal)" if size == 3 else "a positive number"
+            try:
+                numbers = np.atleast_1d(np.asarray(value, dtype=float))
+            except (TypeError, ValueError):
+                numbers = np.empty(0)
+            if numbers.shape != (size,) or not np.all(np.isfinite(numbers)) or np.any(numbers <= 0):
+                raise InputError(f"human: measured {key} must be {wanted}, got {brief(value)}", key="measured")
+        for stack in _STACKS:
+            names = stack.split()
+            for below, above in pairwise(names):
+                low, high = self.landmark(below), self.landmark(above)
+                if low >= high:
+                    raise InputError(
+                        f"human: {below} {low:.3f} m must be below {above} {high:.3f} m; measure both, or neither",
+                        key="measured",
+                    )
 
     def landmark(self, name: str) -> float:
-        """A height above the floor, half width, or distance ahead of the ankle [m]; "-name" is the same with a minus."""
+        """A height above the floor, half width, or distance ahead of the ankle [m]; "-name" is minus that."""
         if name.startswith("-"):
             return -self.landmark(name[1:])
         if name == "0":
             return 0.0
         if name in self.measured:
             return float(self.measured[name])
+        return self._tabled(name) + self._moved(name)
+
+    def _tabled(self, name: str) -> float:
         for row in rows("landmarks"):
             if row["name"] == name:
                 return float(row[self.sex]) * self.stature
         raise unknown("landmark", name, (row["name"] for row in rows("landmarks")))
 
+    def _moved(self, name: str) -> float:
+        """How far measured lengths of limbs move a landmark [m]."""
+        if name in self.measured or name not in _FAR_END:
+            return 0.0
+        near, far, length, out = _FAR_END[name]
+        longer = 0.0
+        if length in self.measured:
+            longer = out * float(self.measured[length]) - (self._tabled(far) - self._tabled(near))
+        return self._moved(near) + longer
+
     def segments(self) -> dict[str, Segment]:
-        """All segments by the names that ``data/coordinates.csv`` gives them; their masses add up to the person's mass."""
-        masses, found = self._masses(), {}
+        """All segments by their names in ``data/coordinates.csv``; their masses add up to the person's mass."""
+        masses, found = self._masses(), dict[str, Segment]()
         for row in rows("segments"):
             name = row["name"]
             if name == "foot":
@@ -193,10 +220,11 @@ class Body:
         z_front = 0.5 * (ball + toe)
         z_rear = (mass * (heel + com * length) - front * z_front) / rear
         width, height = self.landmark("hip_half_width"), 0.5 * self.landmark("ankle_height")
-        # The forefoot is taken for a plate; the rear foot keeps what the whole foot has beyond the two centres' distances.
+        # The forefoot is taken for a plate; the rear foot keeps what the whole foot has beyond the plate and the
+        # distance between the two centres.
         thick, wide, deep = self.landmark("toe_joint_height"), 2 * self.landmark("ball_half_width"), toe - ball
         plate = front / 12 * np.array([thick**2 + deep**2, wide**2 + deep**2, thick**2 + wide**2])
-        spread = mass * 0.14 * 0.86 * (z_front - z_rear) ** 2
+        spread = front * rear / mass * (z_front - z_rear) ** 2
         remaining = mass * radii**2 - plate - np.array([spread, spread, 0.0])
         least = rear * (0.5 * height) ** 2
         inertia = _physical(np.maximum(remaining, least))
@@ -207,14 +235,16 @@ class Body:
         )
 
 
-def _within(what: str, value: float, limits: tuple[float, float], unit: str) -> float:
+def within(what: str, value: Any, limits: tuple[float, float], unit: str = "") -> float:
+    """A number between two others, or the error that says so."""
     low, high = limits
+    unit = f" {unit}" if unit else ""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"human: {what} must be a number, got {value!r}", key=what) from None
+        raise InputError(f"human: {what} must be a number, got {brief(value)}", key=what) from None
     if not isfinite(number) or not low <= number <= high:
-        raise InputError(f"human: {what} must be between {low:g} and {high:g} {unit}, got {number:g} {unit}", key=what)
+        raise InputError(f"human: {what} must be between {low:g} and {high:g}{unit}, got {number:g}{unit}", key=what)
     return number
 
 

@@ -1,4 +1,4 @@
-"""The tables of published numbers that come with the digital human: ``data/*.csv``, comments on lines that start with #."""
+"""The tables of published numbers behind the digital human: ``data/*.csv``, lines that start with # are comments."""
 
 from __future__ import annotations
 
