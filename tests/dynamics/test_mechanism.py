@@ -10,6 +10,8 @@ from kinecast.dynamics.tracing import METHODS, methods_for
 
 # Where the same numbers come by another program, or in another order: the rounding of a few hundred operations.
 ROUNDING = 1e-12
+# Two ways to the accelerations: rounding, which mass matrices of condition 1e3 amplify.
+SOLVED = 1e-10
 # Central differences of the compiled method: their error is the step squared times third derivatives, and rounding.
 DIFFERENCES, STEP = 1e-6, 1e-5
 
@@ -20,6 +22,7 @@ STATE = {
     "potential_energy": 1, "momentum": 2, "center_of_mass": 1,
 }  # fmt: skip
 PLACES = {"pose": 1, "velocity": 2, "acceleration": 3, "jacobian": 1}
+TWO_RESULTS = {"forward_dynamics_and_loads": 3}
 WITH_SENSITIVITIES = ("inverse_dynamics", "joint_loads", "forward_dynamics")
 TREE = "tree"
 
@@ -34,7 +37,7 @@ everything = pytest.mark.parametrize("name", [*STATE, *PLACES])
 
 
 def arguments(name, *batch, which=TREE, seed=0):
-    return states(which, *batch, seed=seed)[: {**STATE, **PLACES}[name]]
+    return states(which, *batch, seed=seed)[: {**STATE, **PLACES, **TWO_RESULTS}[name]]
 
 
 def assert_close(x, y, tolerance=ROUNDING):
@@ -43,7 +46,7 @@ def assert_close(x, y, tolerance=ROUNDING):
 
 
 def test_every_algorithm_is_a_method():
-    methods = {*STATE, *PLACES, *(f"{name}_sensitivities" for name in WITH_SENSITIVITIES)}
+    methods = {*STATE, *PLACES, *TWO_RESULTS, *(f"{name}_sensitivities" for name in WITH_SENSITIVITIES)}
     assert methods == set(ALGORITHMS)
 
 
@@ -86,14 +89,9 @@ def test_loads_and_base_are_batches_too():
     m = mechanism(TREE)
     q, v, a, _ = states(TREE, 4)
     around = acting(3, 1)
-    loads, base = around["loads"], around["base"]
     tau = m.inverse_dynamics(q, v, a, **around)
     assert tau.shape == (3, 4, m.n)
-    one = {
-        "loads": [Load(load.point, load.force[2, 0], load.moment[2, 0]) for load in loads],
-        "base": BaseMotion(base.velocity[2, 0], base.acceleration[2, 0]),
-    }
-    assert_close(tau[2], m.inverse_dynamics(q, v, a, **one))
+    assert_close(tau[2], m.inverse_dynamics(q, v, a, **one_of(around, (2, 0))))
     fixed_force = m.inverse_dynamics(q, v, a, loads=Load("handle", [0, 0, -50]))
     assert_close(fixed_force[1], m.inverse_dynamics(q[1], v[1], a[1], loads=[Load("handle", np.array([0, 0, -50.0]))]))
 
@@ -126,8 +124,10 @@ def test_any_strides(sensitivities):
 
 
 def flat(found):
-    """The arrays of a result with or without sensitivities."""
-    return [found] if isinstance(found, np.ndarray) else [found[0], *vars(found[1]).values()]
+    """The arrays of a result: one, one and its sensitivities, or two."""
+    if isinstance(found, np.ndarray):
+        return [found]
+    return list(found) if isinstance(found[1], np.ndarray) else [found[0], *vars(found[1]).values()]
 
 
 @everything
@@ -153,6 +153,34 @@ def test_out_of_sensitivities(threads):
     for given, returned, expected in zip(outs, [tau, d.q, d.v, d.a], plain, strict=True):
         assert given is returned
         assert np.array_equal(given, expected)
+
+
+@pytest.mark.parametrize("around", ["alone", "acting"])
+@pytest.mark.parametrize("name", NAMES)
+def test_accelerations_and_the_loads_that_come_with_them(name, around):
+    """The same as one after the other, in arrays made before and by two threads as well."""
+    m, how = mechanism(name), acting(6) if around == "acting" else {}
+    q, v, _, tau = states(name, 6)
+    a, load = m.forward_dynamics_and_loads(q, v, tau, **how)
+    assert_close(a, m.forward_dynamics(q, v, tau, **how), SOLVED)
+    assert_close(load, m.joint_loads(q, v, a, **how), SOLVED)
+    outs = [np.full_like(a, np.nan), np.full_like(load, np.nan)]
+    found = m.forward_dynamics_and_loads(q, v, tau, **how, out=outs, threads=2)
+    for out, given, plain in zip(outs, found, (a, load), strict=True):
+        assert given is out
+        assert np.array_equal(out, plain)
+    alone = m.forward_dynamics_and_loads(q[4], v[4], tau[4], **(one_of(how, 4) if how else {}))
+    assert np.array_equal(alone[0], a[4])
+    assert np.array_equal(alone[1], load[4])
+
+
+def one_of(around, k):
+    """What acts on sample `k` of a batch."""
+    base = around["base"]
+    return {
+        "loads": [Load(load.point, load.force[k], load.moment[k]) for load in around["loads"]],
+        "base": BaseMotion(base.velocity[k], base.acceleration[k]),
+    }
 
 
 @pytest.mark.parametrize("threads", [1, 2])

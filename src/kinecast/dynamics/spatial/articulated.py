@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from kinecast.dynamics.spatial.frames import LinkPose, Z
+from kinecast.dynamics.spatial.frames import LinkPose, PlaneTurn, Z
 from kinecast.dynamics.surroundings import Expression
 from kinecast.dynamics.tree import Link, Tree
 
@@ -106,7 +106,7 @@ def in_parent(body: Articulated, pose: LinkPose) -> Articulated:
     if pose.slide.nnz():
         body = _slid(body, Z, pose.slide)
     for axis, c, s in reversed(pose.turns):
-        J, M = _turned_symmetric(body.J, axis, c, s), _turned_symmetric(body.M, axis, c, s)
+        J, M = (_turned_symmetric(x, axis, c, s, pose.in_plane) for x in (body.J, body.M))
         body = Articulated(J, _turned(body.B, axis, c, s), M)
     for axis, distance in enumerate(pose.link.offset):
         if distance:
@@ -114,7 +114,7 @@ def in_parent(body: Articulated, pose: LinkPose) -> Articulated:
     return body
 
 
-def _turned_symmetric(x: Rows, axis: int, c: Expression, s: Expression) -> Rows:
+def _turned_symmetric(x: Rows, axis: int, c: Expression, s: Expression, in_plane: PlaneTurn) -> Rows:
     """R x R^T for a plane rotation and a symmetric matrix, in eight products."""
     i, k = (axis + 1) % 3, (axis + 2) % 3
     w = s * (x[i][i] - x[k][k]) + c * (x[i][k] + x[i][k])
@@ -122,8 +122,7 @@ def _turned_symmetric(x: Rows, axis: int, c: Expression, s: Expression) -> Rows:
     y = [[*row] for row in x]
     y[i][i], y[k][k] = x[i][i] - t, x[k][k] + t
     y[i][k] = y[k][i] = c * w - x[i][k]
-    y[i][axis] = y[axis][i] = c * x[i][axis] - s * x[k][axis]
-    y[k][axis] = y[axis][k] = s * x[i][axis] + c * x[k][axis]
+    y[i][axis], y[k][axis] = y[axis][i], y[axis][k] = in_plane(c, s, x[i][axis], x[k][axis])
     return tuple(tuple(row) for row in y)
 
 

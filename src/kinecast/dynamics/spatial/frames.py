@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -15,6 +16,25 @@ X, Z = 0, 2
 Six = tuple[Expression, Expression]  # (angular, linear) acceleration, or (moment, force)
 
 
+# Of cosine, sine and two components: these components after the turn in their plane.
+PlaneTurn = Callable[[Expression, Expression, Expression, Expression], tuple[Expression, Expression]]
+
+
+def turned_in_plane(c: Expression, s: Expression, x: Expression, y: Expression) -> tuple[Expression, Expression]:
+    """Four products and two sums."""
+    return c * x - s * y, s * x + c * y
+
+
+def turned_in_three_products(
+    c: Expression, s: Expression, x: Expression, y: Expression
+) -> tuple[Expression, Expression]:
+    """Three products and three sums, k = c (x + y) being in both, and two more sums for an angle that varies."""
+    if (isinstance(c, float) and c * s == 0.0) or x.is_zero() or y.is_zero():
+        return turned_in_plane(c, s, x, y)
+    k = c * (x + y)
+    return k - (c + s) * y, k + (s - c) * x
+
+
 @dataclass(frozen=True, eq=False)
 class LinkPose:
     """A link's pose in its parent for one q: rotation Rz(gamma) Rx(alpha) Rz(theta), translation offset + z (d + q)."""
@@ -22,17 +42,18 @@ class LinkPose:
     link: Link
     turns: tuple[tuple[int, Expression, Expression], ...]  # (axis, cosine, sine), the first nearest the parent
     slide: Expression  # along the link's own z, m
+    in_plane: PlaneTurn = turned_in_plane
 
     def to_child(self, x: Expression) -> Expression:
         """Components in the link's axes of a vector given in its parent's."""
         for axis, c, s in self.turns:
-            x = rotated(axis, c, -s, x)
+            x = rotated(axis, c, -s, x, self.in_plane)
         return x
 
     def to_parent(self, x: Expression) -> Expression:
         """Components in the parent's axes of a vector given in the link's."""
         for axis, c, s in reversed(self.turns):
-            x = rotated(axis, c, s, x)
+            x = rotated(axis, c, s, x, self.in_plane)
         return x
 
     @property
@@ -68,11 +89,11 @@ class LinkPose:
         return angular, linear
 
 
-def rotated(axis: int, c: Expression, s: Expression, x: Expression) -> Expression:
+def rotated(axis: int, c: Expression, s: Expression, x: Expression, in_plane: PlaneTurn) -> Expression:
     """A vector turned about x or z by the angle whose cosine and sine are given."""
     if axis == X:
-        return ca.vertcat(x[0], c * x[1] - s * x[2], s * x[1] + c * x[2])
-    return ca.vertcat(c * x[0] - s * x[1], s * x[0] + c * x[1], x[2])
+        return ca.vertcat(x[0], *in_plane(c, s, x[1], x[2]))
+    return ca.vertcat(*in_plane(c, s, x[0], x[1]), x[2])
 
 
 def link_poses(tree: Tree, q: Expression) -> list[LinkPose]:
