@@ -119,7 +119,9 @@ def info(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
 @app.command("id")
 def inverse_dynamics(
     mech: Mech,
-    motion: Annotated[Path, typer.Argument(metavar="MOTION.csv", help="Header t,q.NAME,...,v.NAME,...,a.NAME,...")],
+    motion: Annotated[
+        Path, typer.Argument(metavar="MOTION.csv", help="Columns t,q.NAME,...,v.NAME,... (or .mot, .sto).")
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="OUT.csv", help="Write here, not to stdout.")
     ] = None,
@@ -133,7 +135,7 @@ def inverse_dynamics(
     from kinecast.motion.torques import add_torques
 
     mechanism = _load_mechanism(mech)
-    file = read_motion(motion)
+    file = read_motion(motion, mechanism)
     series = file.joint_series(mechanism.coordinates)
     with _working(f"inverse dynamics of {mechanism.name}", quiet):
         result = add_torques(file, series, mechanism, method=method, loads=loads)

@@ -1,4 +1,4 @@
-"""Motion files (CSV): header ``t,q.shoulder,...,v.shoulder,...``, time [s] down the rows, SI units.
+"""Motion files (CSV): header ``t,q.shoulder,...,v.shoulder,...``, time [s] down the rows, SI units; and OpenSim's.
 
 What is read is kept as text until a number is asked for, so that columns nobody asked about are written back as they
 were.
@@ -13,12 +13,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kinecast.errors import InputError, nearest
 from kinecast.files import write_whole
+from kinecast.motion import opensim
 from kinecast.motion.spline import Array, derivatives
+
+if TYPE_CHECKING:
+    from kinecast.mechanism import Structure
 
 
 @dataclass(frozen=True)
@@ -129,15 +134,22 @@ class MotionFile:
         return buffer.getvalue()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the file; it appears under `path` complete or not at all."""
-        write_whole(Path(path), self.text())
+        """Write the file (.mot, .sto: OpenSim's layout); it appears under `path` complete or not at all."""
+        path = Path(path)
+        storage = opensim.is_storage(path)
+        write_whole(path, opensim.text(path.stem, self.header, self.cells) if storage else self.text())
 
 
-def read_motion(path: str | os.PathLike[str]) -> MotionFile:
-    """Read a motion file and check its shape; numbers are checked when they are asked for."""
+def read_motion(path: str | os.PathLike[str], structure: Structure | None = None) -> MotionFile:
+    """Read a motion file and check its shape; numbers are checked when they are asked for.
+
+    Of OpenSim's files (.mot, .sto) the columns named like coordinates of the `structure` become those of q and v.
+    """
     source = os.fspath(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
+            if opensim.is_storage(Path(path)):
+                return _motion(*opensim.parse(file, source, structure), source)
             return parse_motion(file, source)
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {(error.strerror or str(error)).lower()}") from None
@@ -159,6 +171,11 @@ def parse_motion(lines: Iterable[str], source: str) -> MotionFile:
         raise InputError(f"{source}, line {reader.line_num}: is not CSV: {error}") from None
     if not rows:
         raise InputError(f"{source}: is empty; the first line must be a header, t,q.NAME,...")
+    return _motion(rows, numbers, source)
+
+
+def _motion(rows: list[tuple[str, ...]], numbers: list[int], source: str) -> MotionFile:
+    """The file of a header and rows, and the line number of each."""
     header = rows[0]
     _check_header(header, source)
     for row, number in zip(rows[1:], numbers[1:], strict=True):

@@ -69,7 +69,7 @@ def _solve_tridiagonal(below: Array, diagonal: Array, above: Array, right: Array
 
 
 def cubic(t: Array, x: Array, at: Array) -> tuple[Array, Array, Array]:
-    """Value, first and second derivative, each (M, columns), at the times `at` (M,) of the spline through x (N, columns).
+    """Value, first and second derivative, each (M, columns), at times `at` (M,) of the spline through x (N, columns).
 
     Outside the samples the first and the last cubic go on.
     """

@@ -221,7 +221,7 @@ class Prediction:
 
 
 def _recorded(path: str, mechanism: Mechanism) -> tuple[Array, Array]:
-    series = read_motion(path).joint_series(mechanism.coordinates)
+    series = read_motion(path, mechanism).joint_series(mechanism.coordinates)
     if len(series.t) < 2:
         raise InputError(f"{path}: a motion needs two rows or more")
     return series.t, series.q
