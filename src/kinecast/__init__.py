@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kinecast.dynamics.mechanism import BaseMotion, Load, Mechanism
     from kinecast.errors import InputError, KinecastError, NotSupportedError, UnknownNameError
     from kinecast.human import person as human
+    from kinecast.human.contact import ground_reaction
     from kinecast.predict.prediction import Prediction
 
 __version__ = "0.1.0.dev0"
@@ -33,6 +34,7 @@ __all__ = [
     "Prediction",
     "UnknownNameError",
     "__version__",
+    "ground_reaction",
     "human",
     "load",
     "serial",
@@ -47,6 +49,7 @@ _HOME = {
     "NotSupportedError": "kinecast.errors",
     "UnknownNameError": "kinecast.errors",
     "Prediction": "kinecast.predict.prediction",
+    "ground_reaction": "kinecast.human.contact",
     "human": "kinecast.human",
 }
 
