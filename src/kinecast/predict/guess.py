@@ -12,6 +12,7 @@ from kinecast.predict.program import Program
 from kinecast.predict.task import Task
 
 DURATIONS = 25  # tried between the bounds, evenly in ratio
+LEAST_WAY = 1.0  # rad or m: joints that move less than this are bent as if they did
 BEND = 0.5  # of the way between the ends: size of random bends
 SLOWER = 3.5  # times the line's own duration: the second start
 STRETCH = 2.0  # durations of random starts lie within this ratio of the line's
@@ -50,11 +51,20 @@ def from_motion(program: Program, spline: BSpline, ends: Array | None = None) ->
     return np.concatenate([fitted.control.ravel(), times, np.zeros(len(program.relaxed))])
 
 
+def others(task: Task, program: Program, x: Array, count: int) -> list[Array]:
+    """Starts beside the line x: a slower line if the duration is free, and `count` bent ones, the same every time."""
+    duration = float(program.ends(x)[-1])
+    slower = min(SLOWER * duration, task.duration[1])
+    rng = np.random.default_rng(0)
+    slow = [line(task, program, slower)] if slower > duration else []
+    return slow + [bent(program, x, rng) for _ in range(count)]
+
+
 def bent(program: Program, x: Array, rng: np.random.Generator) -> Array:
     """A start like x, with smooth random bends of every coordinate and another duration."""
     control, ends = program.control(x).copy(), program.ends(x)
     s = np.linspace(0.0, 1.0, len(control))[:, None]
-    way = np.maximum(np.ptp(control, axis=0), 0.2)
+    way = np.maximum(np.ptp(control, axis=0), LEAST_WAY)
     for harmonic in (1, 2, 3):
         control += rng.normal(size=control.shape[1]) * (BEND / harmonic) * way * np.sin(harmonic * np.pi * s)
     ends = ends * STRETCH ** rng.uniform(-1.0, 1.0)

@@ -40,7 +40,7 @@ def bounds(value: Any, names: Sequence[str], what: str) -> Array:
         return np.tile(interval(value, what), (len(names), 1))
     nested = any(isinstance(x, (list, tuple)) for x in value)
     if len(value) == 2 and not nested:
-        if len(names) == 2 and (None in value or (not value[0] <= 0.0 <= value[1] and value[0] < value[1])):
+        if len(names) == 2 and _could_be_a_list(value):
             raise InputError(
                 f"{what}: {value} could be one interval or one limit for each of the two joints; "
                 f"write [[lower, upper], [lower, upper]] or {{{names[0]}: ..., {names[1]}: ...}}"
@@ -51,6 +51,11 @@ def bounds(value: Any, names: Sequence[str], what: str) -> Array:
             f"{what} must have {len(names)} limits, one a coordinate ({', '.join(names)}), got {len(value)}"
         )
     return np.array([interval(x, f"{what}.{name}") for name, x in zip(names, value, strict=True)])
+
+
+def _could_be_a_list(value: Any) -> bool:
+    """Whether two numbers may as well be meant as one symmetric limit for each of two joints."""
+    return None in value or min(value) > 0.0 or (not value[0] <= 0.0 <= value[1] and value[0] < value[1])
 
 
 def load_bounds(value: Any, joints: Sequence[str], what: str) -> list[tuple[int, int, float, float]]:

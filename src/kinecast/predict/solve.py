@@ -31,7 +31,7 @@ MOVING = 200  # iterations of a solve that moves knots
 _BETTER = 1e-9
 SCOUTING = 100  # iterations of a coarse solve
 LEAST_SEGMENTS = 6  # of a coarse solve
-WORTH_IT = 1e-3  # by which part of the objective a slower start must win
+SCOUTS = 5  # bent starts that are tried on the coarse mesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,22 +159,26 @@ class Workshop:
         return answer
 
     def _scouted(self, program: Program) -> Array:
-        """The line; or, when a coarse solve that starts slower ends cheaper, that one's motion.
+        """The line; where something pulls, the cheapest of the motions that coarse solves from several starts found.
 
-        A short motion and one that swings back first are often both optima; only a slow start finds the second. Where
-        nothing but time counts it could not win.
+        With gravity, loads or conditions of the user a short motion and one that swings back first are often both
+        optima, and which one is found hangs on the start. With nothing but inertia the line has always led to the best.
         """
         x0 = guess.line(self.task, program)
-        duration = float(program.ends(x0)[-1])
-        slower = min(guess.SLOWER * duration, self.task.duration[1])
-        if slower <= duration or (set(self.task.objectives) == {"time"} and not self.task.costs):
+        task = self.task
+        if not (task.structure.gravity.any() or task.loads or task.requirements or task.costs):
             return x0
-        coarse = self.program(Mesh((max(LEAST_SEGMENTS, self.task.segments // 2),)))
-        found = [self.solve(coarse, guess.line(self.task, coarse, at), most=SCOUTING) for at in (duration, slower)]
-        quick, slow = found
-        if not slow.solved or (quick.solved and slow.objective > (1.0 - WORTH_IT) * quick.objective):
-            return x0
-        return guess.from_motion(program, slow.spline)
+        coarse = self.program(Mesh((max(LEAST_SEGMENTS, task.segments // 2),)))
+        straight = guess.line(task, coarse, float(program.ends(x0)[-1]))
+        starts = [straight, *guess.others(task, coarse, straight, SCOUTS)]
+        self.say(f"trying {len(starts)} starts on {coarse.grid.mesh.segments} segments")
+        found: list[Answer] = []
+        for start in starts:
+            found.append(self.solve(coarse, start, most=SCOUTING))
+            if found[-1].solution.status in ("interrupted", "time_limit"):
+                return x0
+        best = min((answer for answer in found if answer.solved), key=lambda answer: answer.objective, default=None)
+        return x0 if best is None else guess.from_motion(program, best.spline)
 
     def _coarse(self) -> Answer:
         """Coarse to fine: half the segments, from half of those, down to four."""
