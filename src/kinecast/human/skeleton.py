@@ -34,6 +34,8 @@ _STRENGTH_REFERENCE = 75.0 * 1.75
 # Women reach 0.5 (arms) to 0.65 (legs) of men's torques [textbook range]; at mean masses and statures, 0.75 of mass
 # times stature is 0.55 of the mean man's.
 _STRENGTH_FEMALE = 0.75
+# The trunk's: over height times weight, women's and men's differ little (Keller and Roy 2002, J. Spinal Disorders 15).
+_STRENGTH_FEMALE_TRUNK = 1.0
 # Standard deviation between people, as a fraction of the mean: Anderson et al. 2007, knee extension .25, hip extension
 # .30, plantarflexion .23.
 _STRENGTH_SPREAD = 0.25
@@ -78,6 +80,7 @@ def human(
     table = rows("coordinates")
     frozen = _frozen_names(freeze)
     able = _strength(body, within("strength_percentile", strength_percentile, (1, 99)))
+    trunk = able / _STRENGTH_FEMALE * _STRENGTH_FEMALE_TRUNK if body.sex == "female" else able
     weakness = _by_coordinate("strength", strength or {})
     own = _by_coordinate("limits", limits or {})
     segments, centre, joints = body.segments(), {"": np.zeros(3)}, []
@@ -96,7 +99,7 @@ def human(
                 mass=segment.mass if segment else 0.0,
                 com=segment.com - centre[name] if segment else np.zeros(3),
                 inertia=segment.inertia if segment else np.zeros((3, 3)),
-                limits=_merged(own.get(name), _limits(row, able * factor)),
+                limits=_merged(own.get(name), _limits(row, (trunk if name.startswith("spine") else able) * factor)),
             )
         )
     return Structure(
