@@ -77,7 +77,7 @@ def compile_instant(layout: Layout) -> Instant:
     parameters = slices({"measures": layout.size} | dict.fromkeys(SCALARS, 1) | dict.fromkeys(PER_JOINT, joints))
     constrained = {"tau": joints, "effort": 1, "lift": 1, "zmp": 2, "share": 2, "friction": 4, "strike_speed": 3}
     constrained |= dict.fromkeys((*PLACES, "tilt_r", "tilt_l"), 3) | {"hand_clearance": 2, "arm_leg": 2}
-    reported = {"tau": joints, "zmp": 2, "share": 2, "reaction_r": 6, "reaction_l": 6}
+    reported = {"tau": joints, "zmp": 2, "share": 2, "reaction_r": 6, "reaction_l": 6, "forefoot": 2}
     reported |= dict.fromkeys((*PLACES, *EDGES, *(joint.format(side) for side in SIDES for joint in LEG)), 3)
     n_z, n_p, key = 3 * layout.n + 1, parameters[PER_JOINT[-1]].stop, digest(repr(layout), Path(__file__))
 
@@ -100,7 +100,7 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
     body = Recursion(layout, q, v, a, p[parameters["measures"]], gravity)
     weight = value["weight"]
     ground = _Ground(body, value, push)
-    tau = _joint_torques(body, ground, value, q, v)
+    tau, forefoot = _joint_torques(body, ground, value, q, v)
     per_joint = {name: p[parameters[name]] for name in PER_JOINT}
     scaled = [per_joint["scale"][j] * tau[j] for j in range(n - GLOBAL)]
     effort = 0
@@ -114,6 +114,7 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
         "zmp": [ground.x, ground.z],
         "share": [ground.share, ground.aside],
         "strike_speed": body.velocity("heel_r"),
+        "forefoot": forefoot,
     }
     right, left, mu = ground.right[0], ground.left[0], value["friction"]
     out["friction"] = [(force[2] + sign * mu * force[1]) / weight for force in (right, left) for sign in (-1.0, 1.0)]
@@ -170,8 +171,10 @@ class _Ground:
         self.left_z = value["trail_z"] + rest_z
 
 
-def _joint_torques(body: Recursion, ground: _Ground, value: Mapping[str, Any], q: Any, v: Any) -> list[Any]:
-    """Torques of all joints [N m], ground reaction and the toes' passive moment taken off.
+def _joint_torques(
+    body: Recursion, ground: _Ground, value: Mapping[str, Any], q: Any, v: Any
+) -> tuple[list[Any], list[Any]]:
+    """Torques of all joints [N m], ground reaction and the toes' passive moment taken off; the ground's at the toes.
 
     The toe joint feels the part of the force ahead of the ball only: the centre of pressure of the whole foot does
     not say how much the forefoot carries, but a force behind the ball acts on the rear foot.
@@ -179,7 +182,7 @@ def _joint_torques(body: Recursion, ground: _Ground, value: Mapping[str, Any], q
     import casadi as ca
 
     layout = body.layout
-    tau = list(body.tau)
+    tau, forefoot = list(body.tau), []
     feet = {"r": (ground.right, ground.right_z, "lead_ball_z"), "l": (ground.left, ground.left_z, "trail_ball_z")}
     for side, ((force, moment), pressure_z, ball) in feet.items():
         for joint in (f"hip_{side}.flexion", f"hip_{side}.abduction", f"hip_{side}.internal_rotation",
@@ -189,8 +192,9 @@ def _joint_torques(body: Recursion, ground: _Ground, value: Mapping[str, Any], q
         ahead = pressure_z - value[ball]
         ahead = 0.5 * (ahead + ca.sqrt(ahead * ahead + BALL_ROUNDING**2))
         toe = layout.index(f"toe_{side}.extension")
-        tau[toe] += value["toe_stiffness"] * q[toe] + value["toe_damping"] * v[toe] - ahead * force[1]
-    return tau[GLOBAL:]
+        forefoot.append(ahead * force[1])
+        tau[toe] += value["toe_stiffness"] * q[toe] + value["toe_damping"] * v[toe] - forefoot[-1]
+    return tau[GLOBAL:], forefoot
 
 
 def parameter_vector(instant: Instant, values: Mapping[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from kinecast.human.walking.instant import EDGES, PLACES, Instant, compile_insta
 from kinecast.human.walking.task import WalkTask
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
-from kinecast.motion.bspline import BSpline, uniform_knots
+from kinecast.motion.bspline import BSpline, clamped_knots
 
 # Times that fall on an instant count as reached although the last bit says otherwise.
 _ON_TIME = 1e-9
@@ -48,15 +48,15 @@ def build(structure: Structure, task: WalkTask) -> StepProblem:
     instant, values = instant_of(structure)
     duration = task.step_length / task.speed
     variables = _variables(structure, task, duration)
-    instants = np.linspace(0.0, duration, task.instants)
+    instants = duration * task.fractions()
     own = _parameters(structure, task, values)
     double = (instants <= task.phases.double_support * duration + _ON_TIME).astype(float)
     parameters = parameter_vector(instant, own | {"double_support": double})
     rows = _Rows(structure, task, instant, variables, instants)
     bounds = _bounds(structure, task, variables)
     quadratic, none = _smoothness(task, variables, duration)
-    weights = np.full(task.instants, duration / (task.instants - 1))
-    weights[[0, -1]] *= 0.5
+    spans = np.diff(instants)
+    weights = 0.5 * (np.append(spans, 0.0) + np.append(0.0, spans))
     made = [
         Transcription(instant.node, variables, instants, parameters, rows.rows, bounds, ("effort", w), (q, none))
         for w, q in ((0 * weights, task.start_smoothness * quadratic), (task.effort * weights, quadratic))
@@ -70,8 +70,8 @@ def _variables(structure: Structure, task: WalkTask, duration: float) -> Variabl
     The derivative of order r at t = 0 depends on the first r + 1 points only. So the first points (two for q and v,
     three with a) follow from the last ones: D P_first = S E P_last, minus a step forward.
     """
+    knots = clamped_knots(duration * np.array([0.0, *task.breaks, 1.0]), degree=task.degree)
     count, tied = task.control_points, 3 if task.periodic_acceleration else 2
-    knots = uniform_knots(count - task.degree, duration, task.degree)
     shape = BSpline(knots, np.zeros((count, 1)), task.degree)
     start, end = (np.concatenate([shape.matrix(t, order) for order in range(tied)]) for t in (0.0, duration))
     first = np.linalg.inv(start[:, :tied])
@@ -80,7 +80,7 @@ def _variables(structure: Structure, task: WalkTask, duration: float) -> Variabl
     mirrored[:tied] = first @ end[:, tied:]
     constant = np.zeros((count, len(structure.coordinates)))
     constant[:tied, structure.coordinates.index("pelvis.forward")] = -task.step_length
-    pushes = np.flatnonzero(np.linspace(0, 1, task.instants) < task.phases.double_support - _ON_TIME)[1:]
+    pushes = np.flatnonzero(task.fractions() < task.phases.double_support - _ON_TIME)[1:]
     return Variables(knots, task.degree, own, mirrored, constant, mirror(structure), pushes)
 
 
@@ -180,8 +180,8 @@ class _Rows:
         self.found: list[tuple[int, int, float, float, str]] = []
         self.linear: list[tuple[Array, Array, float, float, str]] = []
         self.height, self.shape = stature(structure), foot(structure)
-        for k in range(task.instants):
-            self._instant(k, k / (task.instants - 1))
+        for k, u in enumerate(task.fractions()):
+            self._instant(k, float(u))
         self._linear()
         weights = np.array([row[0] for row in self.linear])
         matrix, constant = variables.rows_of(weights, np.array([row[1] for row in self.linear]))
@@ -308,12 +308,12 @@ class _Rows:
         self.linear.append((middle, unit("knee_l.flexion"), *np.deg2rad(task.knee), "knee in mid swing"))
         self.linear.append((at[0], unit("knee_r.flexion"), *np.deg2rad(task.knee_at_strike), "knee at heel strike"))
         spine = [f"spine{k}" for k in (1, 2, 3, 4)]
-        for k, row in enumerate(at):
+        for k, (u, row) in enumerate(zip(task.fractions(), at, strict=True)):
             lateral = unit("pelvis.list", *(f"{joint}.lateral" for joint in spine))
             flexion = unit("pelvis.tilt", *(f"{joint}.flexion" for joint in spine))
             self.linear.append((row, lateral, *np.deg2rad(task.trunk_list), f"trunk list at instant {k}"))
             self.linear.append((row, flexion, *np.deg2rad(task.trunk_tilt), f"trunk tilt at instant {k}"))
-            if task.pelvis_list_early and task.phases.foot_flat < k / (task.instants - 1) < 0.75:
+            if task.pelvis_list_early and task.phases.foot_flat < u < 0.75:
                 self.linear.append(
                     (row, unit("pelvis.list"), -0.11, np.deg2rad(task.pelvis_list_early), f"pelvis list at instant {k}")
                 )

@@ -32,6 +32,7 @@ class Samples:
     position: dict[str, Array]  # (N, 3, 3)
     corners: dict[str, Array]  # (N, 5, 3)
     joint_force: dict[str, Array]  # (N, 3, 3)
+    forefoot: dict[str, Array]  # (N,) moment of the ground about the toe joint
     zmp: Array  # (N, 2): x, z
     share: Array  # (N, 2): of the leading foot; distance from the line of the lever rule
     double: Array  # (N,) bool
@@ -67,7 +68,8 @@ def sample_step(problem: StepProblem, x: Array, t: Array) -> Samples:
     corners = {side: np.stack([out[f"{corner}_{side}"] for corner in CORNERS], axis=1) for side in SIDES}
     loads = {side: weight * np.stack([out[joint.format(side)] for joint in LEG], axis=1) for side in SIDES}
     q, v, a = parts
-    return Samples(t, q, v, a, tau, reaction, position, corners, loads, out["zmp"], out["share"], double)
+    toes = {side: out["forefoot"][:, k] for k, side in enumerate(SIDES)}
+    return Samples(t, q, v, a, tau, reaction, position, corners, loads, toes, out["zmp"], out["share"], double)
 
 
 def push(problem: StepProblem, x: Array, t: Array) -> Array:
@@ -80,8 +82,9 @@ def push(problem: StepProblem, x: Array, t: Array) -> Array:
 
 def step_times(problem: StepProblem, a_span: int = 10) -> Array:
     """Times over the step: every instant, and in between; denser than any kink of the motion."""
-    instants: Array = np.linspace(0.0, problem.instants[-1], a_span * (len(problem.instants) - 1) + 1)
-    return instants
+    count = len(problem.instants)
+    times: Array = np.interp(np.arange(a_span * (count - 1) + 1) / a_span, np.arange(count), problem.instants)
+    return times
 
 
 def stride(samples: Samples, step_length: float, exchange: Mirror) -> Samples:
@@ -113,6 +116,7 @@ def stride(samples: Samples, step_length: float, exchange: Mirror) -> Samples:
         {side: both(samples.position[side], samples.position[other[side]] * flip_place + shift) for side in SIDES},
         {side: both(samples.corners[side], samples.corners[other[side]] * flip_place + shift) for side in SIDES},
         {side: both(samples.joint_force[side], samples.joint_force[other[side]] * flip_place) for side in SIDES},
+        {side: both(samples.forefoot[side], samples.forefoot[other[side]]) for side in SIDES},
         both(samples.zmp, samples.zmp * np.array([-1.0, 1.0]) + np.array([0.0, step_length])),
         both(samples.share, samples.share * np.array([1.0, -1.0])),
         both(samples.double, samples.double),

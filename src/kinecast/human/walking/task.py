@@ -11,6 +11,7 @@ from kinecast.errors import InputError
 from kinecast.human.skeleton import stature, zero_position
 from kinecast.human.tables import rows
 from kinecast.mechanism import Structure
+from kinecast.mechanism.checks import Array
 
 SLOWEST = 0.3  # m/s
 # Speed squared over gravity and leg length: people change from walking to running at about 0.5.
@@ -40,7 +41,7 @@ class WalkTask:
     step_width: float = 0.10
     incline: float = 0.0  # degrees, uphill positive
     phases: Phases = field(default_factory=Phases)
-    control_points: int = 8
+    breaks: tuple[float, ...] = (0.25, 0.5, 0.75)  # of the spline's pieces, as fractions of the step
     degree: int = 4
     periodic_acceleration: bool = True
     instants: int = 21
@@ -83,6 +84,21 @@ class WalkTask:
     hand_clearance: float = 0.069  # of stature
     arm_leg: float = 0.004
     limits: tuple[tuple[str, float, float], ...] = ()  # degrees, in place of the table's
+
+    @property
+    def control_points(self) -> int:
+        """Control points of each coordinate."""
+        return len(self.breaks) + self.degree + 1
+
+    def fractions(self) -> Array:
+        """The instants as fractions of the step: every change of phase, and others evenly between."""
+        phases = self.phases
+        ends = np.array(sorted({0.0, phases.ball_off, phases.foot_flat, phases.double_support, phases.heel_off, 1.0}))
+        spans = np.ones(len(ends) - 1, dtype=int)
+        while spans.sum() < self.instants - 1:
+            spans[np.argmax(np.diff(ends) / spans)] += 1
+        inner = [a + (b - a) * np.arange(k) / k for a, b, k in zip(ends[:-1], ends[1:], spans, strict=True)]
+        return np.append(np.concatenate(inner), 1.0)
 
     def limits_of(self, coordinate: str) -> tuple[float, float] | None:
         """Limits while walking [rad] of a coordinate, None where only the joint's own limits hold."""
