@@ -219,6 +219,29 @@ def ops(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
 
 
 @app.command()
+def equations(
+    mech: Mech,
+    latex: Annotated[bool, typer.Option("--latex", help="For a paper: an align environment.")] = False,
+    symbols: Annotated[
+        bool, typer.Option("--symbols", help="Letters for lengths, masses, moments of inertia and gravity.")
+    ] = False,
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """Equations of motion of a small mechanism in closed form (needs SymPy)."""
+    from kinecast.equations import derive
+    from kinecast.mechanism import Structure
+
+    structure = _load(Structure, mech)
+    with _working(f"deriving the equations of {structure.name}", quiet):
+        found = derive(structure, symbols=symbols)
+    if json_:
+        _print_json(found.as_data())
+    else:
+        print(found.latex() if latex else found.text())
+
+
+@app.command()
 def verify(
     groups: Annotated[
         list[str] | None, typer.Argument(metavar="[GROUP]...", help="Only these groups of checks; without: all.")

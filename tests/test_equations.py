@@ -1,0 +1,131 @@
+"""Equations of motion in closed form against the compiled recursions' programs, and as they are written."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import sympy
+from random_mechanisms import random_structure
+from typer.testing import CliRunner
+
+from kinecast.cli import app
+from kinecast.equations import derive
+from kinecast.errors import NotSupportedError
+from kinecast.mechanism import DH, Joint, Loop, Place, Structure
+from kinecast.verify.samples import evaluate, states
+
+# Some hundred terms, whose coefficients are rational numbers made of doubles.
+TOLERANCE = 1e-12
+
+
+BUILT_IN = ("pendulum", "planar2", "planar3", "slider_arm", "slider_arm_no_offset")
+# Name -> (how its joints are given, whether it branches).
+RANDOM = {
+    "tree by origins and axes": ("origin", True),
+    "chain, modified DH": ("modified", False),
+    "mixed": ("mixed", False),
+}
+
+
+def mechanism(name, n, right_angles):
+    if name in RANDOM:
+        given_by, tree = RANDOM[name]
+        rng = np.random.default_rng(8)
+        return random_structure(
+            rng, n, tree=tree, given_by=given_by, fixed=1, actuators=True, right_angles=right_angles
+        )
+    return Structure.load(name)
+
+
+def at_numbers(equations, q, v):
+    """M, h, g at a state, with the mechanism's own numbers for letters."""
+    given = dict(zip((*equations.q, *equations.v), (*q.tolist(), *v.tolist()), strict=True)) | dict(equations.constants)
+    return [np.array(x.subs(given), dtype=float) for x in (equations.M, equations.h, equations.g)]
+
+
+@pytest.mark.parametrize("symbols", [False, True], ids=["numbers", "letters"])
+@pytest.mark.parametrize("name", [*BUILT_IN, *RANDOM])
+def test_the_equations_have_the_torques_of_the_recursions(name, symbols):
+    structure = mechanism(name, *((2, 1.0) if symbols else (3, 0.5)))  # in letters general joints fill pages
+    q, v, _ = (x[0] for x in states(structure.n, seed=3))
+    M, h, g = at_numbers(derive(structure, symbols=symbols), q, v)
+    (gravity,) = evaluate(structure, "gravity_torques", [q])
+    (bias,) = evaluate(structure, "bias_torques", [q, v])
+    (inertia,) = evaluate(structure, "mass_matrix", [q])
+    scale = np.abs(inertia).max()
+    np.testing.assert_allclose(M, inertia, rtol=0, atol=TOLERANCE * scale)
+    np.testing.assert_allclose(g[:, 0], gravity, rtol=0, atol=TOLERANCE * max(np.abs(gravity).max(), scale))
+    np.testing.assert_allclose(h[:, 0], bias - gravity, rtol=0, atol=TOLERANCE * max(np.abs(bias).max(), scale))
+
+
+@pytest.mark.parametrize("symbols", [False, True], ids=["numbers", "letters"])
+def test_the_text_is_a_program(symbols):
+    """Its lines are assignments that Python understands."""
+    structure = Structure.load("planar3")
+    equations = derive(structure, symbols=symbols)
+    q, v, _ = (x[0] for x in states(3))
+    known = {"cos": math.cos, "sin": math.sin}
+    known |= {f"q{k + 1}": x for k, x in enumerate(q)} | {f"v{k + 1}": x for k, x in enumerate(v)}
+    lines = [line.split(" = ") for line in equations.text().splitlines()[1:] if " = " in line]
+    for name, value in sorted(lines, key=lambda line: line[0][0] in "Mh" or line[0] in ("g1", "g2", "g3")):
+        known[name] = eval(value, {}, known)
+    M, h, g = at_numbers(equations, q, v)
+    written = [known["M11"], known["M12"], known["M33"], known["h1"], known["g2"]]
+    assert written == pytest.approx([M[0, 0], M[0, 1], M[2, 2], h[0, 0], g[1, 0]], rel=1e-10)  # 12 digits are written
+
+
+def test_the_one_link_arm_of_the_chapter():
+    """Example 9.2: m a^2 / 3 theta'' = tau - m g a sin(theta) / 2, gravity along x, the angle from x."""
+    body = {"mass": 1.7, "com": [-0.3, 0, 0], "inertia": [0, 0.051, 0.051, 0, 0, 0]}
+    arm = Structure("one link", (Joint.from_dh("theta", DH(a=0.6), **body),), gravity=[9.81, 0, 0])
+    equations = derive(arm, symbols=True)
+    m, a, g = (sympy.Symbol(name, real=True) for name in ("m1", "L1", "g"))
+    assert equations.M[0, 0] == m * a**2 / 3
+    assert equations.h[0] == 0
+    assert equations.g[0] == m * g * a * sympy.sin(equations.q[0]) / 2
+    assert [str(x) for x in equations.constants] == ["g", "L1", "m1"]
+
+
+def test_a_two_link_arm_in_letters_reads_as_in_textbooks():
+    entries = derive(Structure.load("planar2"), symbols=True).as_data()["entries"]
+    assert entries == {
+        "M11": "I1zz + I2zz + 2*L1*m2*(L2 + c2x)*cos(q2) + m1*(L1 + c1x)**2 + m2*(L1**2 + L2**2 + 2*L2*c2x + c2x**2)",
+        "M12": "I2zz + L1*m2*(L2 + c2x)*cos(q2) + m2*(L2 + c2x)**2",
+        "M22": "I2zz + m2*(L2 + c2x)**2",
+        "h1": "-L1*m2*v2*(L2 + c2x)*(2*v1 + v2)*sin(q2)",
+        "h2": "L1*m2*v1**2*(L2 + c2x)*sin(q2)",
+        "g1": "g*m2*(L2 + c2x)*cos(q1 + q2) + g*(L1*m1 + L1*m2 + c1x*m1)*cos(q1)",
+        "g2": "g*m2*(L2 + c2x)*cos(q1 + q2)",
+    }
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["equations", *arguments])
+
+
+def test_the_command_prints_text_latex_and_json():
+    text = run("planar2").stdout
+    assert "q2  elbow [rad]" in text
+    assert "M11 = 0.08*cos(q2) + 0.32\n" in text
+    assert "h1 = -0.04*v2*(2*v1 + v2)*sin(q2)\n" in text
+    latex = run("pendulum", "--symbols", "--latex").stdout
+    assert latex.startswith(r"\begin{align}")
+    assert latex.rstrip().endswith(r"\end{align}")
+    assert r"M_{11} &= \frac{L_{1}^{2} m_{1}}{3} \\" in latex
+    data = json.loads(run("slider_arm", "--json").stdout)
+    assert data["coordinates"][0] == {"q": "q1", "v": "v1", "joint": "slide", "unit": "m"}
+    assert data["entries"]["M12"] == "-0.1*sin(q2)"
+
+
+def test_what_is_too_large_is_refused():
+    with pytest.raises(
+        NotSupportedError, match=r"'puma560' \(6 coordinates\) have more than 2000 terms .* numbers use"
+    ):
+        derive(Structure.load("puma560"), symbols=True)
+
+
+def test_a_closed_loop_is_refused():
+    ends = Place("j2", np.zeros(3)), Place(None, np.zeros(3))
+    with pytest.raises(NotSupportedError, match="closed-form equations of 'serial2': closed loops"):
+        derive(Structure.serial(2).replace(loops=(Loop("ring", *ends),)))
