@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Iterable
 from html import escape
 
 from matplotlib.figure import Figure
@@ -18,7 +19,8 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; marg
 h1 { font-size: 1.6rem; margin-bottom: .3rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .lead { font-size: 1.05rem; padding: .7rem 1rem; border-left: 4px solid #2a9d6f; background: #f3f8f6; }
 .lead.no { border-color: #d1495b; background: #fbf3f4; }
-table { border-collapse: collapse; margin: 1rem 0; } td, th { padding: .2rem 1.2rem .2rem 0; text-align: left; vertical-align: top; }
+table { border-collapse: collapse; margin: 1rem 0; }
+td, th { padding: .2rem 1.2rem .2rem 0; text-align: left; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; } pre { background: #f6f6f6; padding: .8rem; overflow-x: auto; font-size: .8rem; }
 """
@@ -38,12 +40,17 @@ def page(motion: Motion, problem: str, closure: float | None) -> str:
     if not motion.ok:
         parts.append("<p>The figures show the last motion of the solver, which is <b>not a solution</b>.</p>")
     for heading, figure in sections(drawn):
-        parts.append(f"<h2>{heading}</h2>\n{_image(figure, heading)}")
+        parts.append(f"<h2>{heading}</h2>\n{image(figure, heading)}")
     parts.append(f"<h2>Problem</h2>\n<pre>{escape(problem)}</pre>")
     parts.append(f"<h2>Log</h2>\n<pre>{escape(chr(10).join(motion.log))}</pre>")
+    return document(name, parts)
+
+
+def document(title: str, parts: Iterable[str]) -> str:
+    """A page of its parts, which are HTML."""
     body = "\n".join(parts)
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(name)}</title>\n'
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{_STYLE}</style>\n</head>\n'
         f"<body>\n{body}\n</body>\n</html>\n"
     )
@@ -83,7 +90,8 @@ def _excesses(motion: Motion) -> str:
     return f"<h2>Limits that are exceeded, grid points and between</h2>\n<table>{head}{rows}</table>"
 
 
-def _image(figure: Figure, alt: str) -> str:
+def image(figure: Figure, alt: str) -> str:
+    """A figure inside the page."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI)
     data = base64.b64encode(buffer.getvalue()).decode()
