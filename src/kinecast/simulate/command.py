@@ -35,6 +35,9 @@ def run(
         result = simulate(mechanism, numbers("--q", q), numbers("--v", v), torque=motion, progress=not quiet, **how)
     except IntegrationError as error:
         _remark(str(error))
+        if out is not None:
+            error.simulation.save(out)
+            _remark(f"the motion until t = {error.simulation.t[-1]:.6g} s is in {out}")
         return False
     if out is not None:
         result.save(out)

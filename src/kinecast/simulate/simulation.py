@@ -101,8 +101,8 @@ def simulate(
             start = time.perf_counter()
             with Watch(title, until, 1, progress) as watch:
                 run_fixed(record, state, advance, SCHEMES[integrator], pace, *at_limits, watch)
-    seconds = time.perf_counter() - start
-    simulation = finished(record, mechanism, acts, integrator, _message(record, until), seconds)
+        seconds = time.perf_counter() - start
+        simulation = finished(record, mechanism, acts, integrator, _message(record, until), seconds)
     if record.failures and len(record.failures) == members:
         raise IntegrationError(
             f"simulation of {mechanism.name!r} with {integrator} {record.failures[0]}", record.failures[0], simulation
