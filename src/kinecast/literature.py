@@ -1,8 +1,9 @@
 """Operation counts that others published, for comparison with those the engine measures.
 
-All are for a fixed-base serial chain of n revolute joints of general geometry, as a book chapter on robot dynamics
-collects them (S. K. Saha, Introduction to Robotics, chapter 9: table 9.1, inverse dynamics; table 9.6, forward
-dynamics). Divisions are counted as multiplications and subtractions as additions; sines and cosines are not counted.
+All are for a fixed-base serial chain of n revolute joints of general geometry. Most are as a book chapter on robot
+dynamics collects them (S. K. Saha, Introduction to Robotics, chapter 9: table 9.1, inverse dynamics; table 9.6, forward
+dynamics), which counts divisions as multiplications, subtractions as additions, and no sines and cosines. The rows of
+table 9.6 take the bias torques as given; the last row of all, from its author's own paper, counts from the torques.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ FORWARD_DYNAMICS = (
     PublishedCount("ReDySim, Shah et al. (2013)", (-116, 135), (-123, 131)),
 )
 
-BY_ALGORITHM = {"inverse_dynamics": INVERSE_DYNAMICS, "forward_dynamics": FORWARD_DYNAMICS}
+# M. G. Nasser, NASA N90-29862, section 3.3: velocity terms and gravity included.
+NASSER = PublishedCount("Nasser (1989)", (-119, 258), (-83, 191))
+
+BY_ALGORITHM = {"inverse_dynamics": INVERSE_DYNAMICS, "forward_dynamics": (*FORWARD_DYNAMICS, NASSER)}
 
 
 def _value(polynomial: Polynomial, n: int) -> Fraction:
