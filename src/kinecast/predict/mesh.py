@@ -189,7 +189,13 @@ class Grid:
 GAUSS_POINTS = 4  # exact for polynomials of degree 7: with cubic splines, for squared torques of slow motions
 
 
-def make_grid(mesh: Mesh, check_points: int, orders: int, places: Sequence[tuple[int, float]] = ()) -> Grid:
+def make_grid(
+    mesh: Mesh,
+    check_points: int,
+    orders: int,
+    places: Sequence[tuple[int, float]] = (),
+    gauss_points: int = GAUSS_POINTS,
+) -> Grid:
     """The grid of a mesh: `check_points` a segment, the segment's beginning the first, and the end of the motion.
 
     Where the acceleration may jump, the limit from the left is a point too, and so are these `places`.
@@ -197,7 +203,7 @@ def make_grid(mesh: Mesh, check_points: int, orders: int, places: Sequence[tuple
     corners = np.cumsum(mesh.arcs) - 1 if mesh.multiplicity > 1 else [mesh.segments - 1]
     regular = {(k, i / check_points) for k in range(mesh.segments) for i in range(check_points)}
     checks = sorted(regular | {(int(k), 1.0) for k in corners} | set(places))
-    nodes, shares = np.polynomial.legendre.leggauss(GAUSS_POINTS)
+    nodes, shares = np.polynomial.legendre.leggauss(gauss_points)
     gauss = [(k, 0.5 + 0.5 * node) for k in range(mesh.segments) for node in nodes]
     segment, fraction = np.array([*checks, *gauss]).T
     share = np.concatenate([np.zeros(len(checks)), np.tile(0.5 * shares, mesh.segments)])

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from kinecast.motion.basis import Array
 from kinecast.predict.mesh import DEGREE, Grid, Indices
 from kinecast.predict.rows import Group, PathRows, StateRows, TimeRows
 from kinecast.predict.terms import Terms
+
+if TYPE_CHECKING:
+    from kinecast.engine import Kernel
 
 PointData = Callable[[Array], Array]  # times (G,) -> what the points are told (G, n_data)
 
@@ -348,13 +352,17 @@ class Program:
 
     # ------------------------------------------------------------------ second derivatives
 
+    @property
+    def _curved(self) -> Kernel:
+        return self.terms.gauss_newton if self.hessian == "gauss-newton" else self.terms.second
+
     @cached_property
     def _pairs(self) -> tuple[Indices, Indices, Indices]:
         """Which entries of the blocks of all points lie in the upper triangle: of control, of ends; and the whole index."""
         columns, ends = self._columns
         flat = columns.reshape(len(columns), -1)
-        structure = np.zeros(self.terms.second.outputs[1].size, bool)
-        structure[self.terms.second.patterns[1]] = True
+        structure = np.zeros(self._curved.outputs[1].size, bool)
+        structure[self._curved.patterns[1]] = True
         n_motion = self.terms.orders * self.n
         by_z = structure.reshape(self.terms.n_z, -1)[:n_motion, :n_motion].reshape(
             -1, self.n, self.terms.orders, self.n
@@ -389,11 +397,10 @@ class Program:
         share = 0.0 if self.relaxed else share  # the sum of relaxations is linear
         rows = np.bincount(self._side, multipliers, len(self._relaxation))
         n_path, n_state = len(self.path.lower), len(self.state.lower)
-        of_points = np.zeros((len(point.z), self.terms.second.inputs[3].size))
+        of_points = np.zeros((len(point.z), self._curved.inputs[3].size))
         np.add.at(of_points, (self.path.point, self.path.quantity), rows[:n_path])
         widths = share * point.width
-        kernel = self.terms.gauss_newton if self.hessian == "gauss-newton" else self.terms.second
-        g, H = kernel.ufunc(point.z, point.data, self.weights, of_points, widths)
+        g, H = self._curved.ufunc(point.z, point.data, self.weights, of_points, widths)
         s = self.state
         np.add.at(g, (s.point, s.order * n + s.coordinate), rows[n_path : n_path + n_state][s.row] * s.factor)
         orders = point.weights.shape[1]

@@ -32,6 +32,7 @@ SHORTEST_ARC = 0.25  # of an even segment: shorter runs on a limit are ripples
 RAMP = 2.0  # even segments: runs off the limits that are no longer are ramps between two of them
 
 
+STOPPED: tuple[Status, ...] = ("interrupted", "time_limit")
 BINDING = ("tau", "v", "load", "q")  # kinds of limits whose beginning and end make arcs
 
 
@@ -58,8 +59,7 @@ def refine(workshop: Workshop, answer: Answer, tolerance: float) -> tuple[Answer
         finer = _solve_near(workshop, mesh, checks, answer, ends)
         if not finer.solved:
             workshop.say(f"refinement {number}: {finer.solution.status}; the mesh before it is kept")
-            stopped = finer.solution.status in ("interrupted", "time_limit")
-            return answer, finer.solution.status if stopped else "acceptable"
+            return answer, finer.solution.status if finer.solution.status in STOPPED else "acceptable"
         change = abs(finer.objective - answer.objective) / max(abs(finer.objective), 1e-300)
         beyond = between(workshop, finer)
         workshop.say(
@@ -81,14 +81,16 @@ def _solve_near(workshop: Workshop, mesh: Mesh, checks: int, answer: Answer, end
     The motion so far has ramps there; freed at once, a double knot would settle at one end of a ramp.
     """
     known = len(mesh.arcs) == 1 or len(answer.program.grid.mesh.arcs) == len(mesh.arcs)
+    reaches = list(REACHES[::-1] if known else REACHES)  # known ends are held only if freeing them leads nowhere
     best: Answer | None = None
-    for reach in REACHES[1:] if known else REACHES:
+    for reach in reaches:
         program = workshop.program(mesh, checks, near=(ends, reach))
         found = workshop.solve(program, guess.from_motion(program, answer.spline, ends), warm=True, most=ITERATIONS)
         best = found if best is None else better(best, found)
-        if not found.solved:
+        if found.solved == known or found.solution.status in STOPPED:
             break
-        answer, ends = found, program.ends(found.solution.x)
+        if found.solved:
+            answer, ends = found, program.ends(found.solution.x)
     assert best is not None
     return best
 
@@ -153,8 +155,10 @@ def _changes(name: str, s: Array, level: Array, segments: int) -> list[Switch]:
 
 def _mesh(workshop: Workshop, answer: Answer, segments: int) -> tuple[Mesh, Array]:
     """Arcs between the switches that the answer shows, and the ends [s] that they start from."""
-    program = dense_program(workshop, answer)
     duration = answer.spline.duration
+    if "jerk" in workshop.task.objectives:  # at a double knot it is infinite
+        return Mesh((segments,)), np.array([duration])
+    program = dense_program(workshop, answer)
     wanted = special_fractions(workshop.task)
     fractions = list(wanted)
     apart = SHORTEST_ARC / segments

@@ -166,7 +166,8 @@ class Workshop:
         """
         x0 = guess.line(self.task, program)
         task = self.task
-        if not (task.structure.gravity.any() or task.loads or task.requirements or task.costs):
+        pulled = task.structure.gravity.any() or task.loads or task.requirements or task.costs
+        if not pulled or self.hessian == "bfgs":  # which takes too many iterations to try several starts
             return x0
         coarse = self.program(Mesh((max(LEAST_SEGMENTS, task.segments // 2),)))
         straight = guess.line(task, coarse, float(program.ends(x0)[-1]))

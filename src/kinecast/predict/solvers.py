@@ -30,6 +30,7 @@ STATUSES: tuple[Status, ...] = (
     "interrupted",
     "failed",
 )
+MEMORY = 100  # steps that BFGS remembers: with few it crawls on splines, whose accelerations outweigh all else
 Report = Callable[[int, float, float], None]  # iteration, objective, largest violation of a scaled row
 
 
@@ -70,7 +71,7 @@ class _Watch:
     error: Exception | None = None
 
 
-class _Callback(ca.Callback):  # type: ignore[misc]
+class _Callback(ca.Callback):
     """A function from buffers to buffers; the dense vectors and patterns it takes and gives are named."""
 
     def __init__(
@@ -306,7 +307,8 @@ def _ipopt_options(program: Program, settings: Settings) -> dict[str, Any]:
     if settings.warm:
         ipopt |= {"mu_init": 1e-4, "bound_push": 1e-6, "bound_frac": 1e-6}
     if program.hessian == "bfgs":
-        ipopt["hessian_approximation"] = "limited-memory"
+        ipopt |= {"hessian_approximation": "limited-memory", "limited_memory_max_history": MEMORY}
+        ipopt["limited_memory_initialization"] = "scalar2"
     return {"ipopt": ipopt, "clip_inactive_lam": True}
 
 

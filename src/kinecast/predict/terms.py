@@ -63,6 +63,11 @@ class Terms:
         return self.loads_in_time or "tracking" in self.objectives or bool(self.requirements or self.costs)
 
     @property
+    def only_time(self) -> bool:
+        """Whether the integrand is a constant."""
+        return self.objectives == ("time",) and not self.costs
+
+    @property
     def n_z(self) -> int:
         """Entries of z."""
         return self.orders * self.structure.n + self.timed

@@ -10,7 +10,7 @@ import numpy as np
 from kinecast.errors import InputError
 from kinecast.motion.basis import Array
 from kinecast.motion.spline import cubic
-from kinecast.predict.mesh import Grid, Indices, Mesh, make_grid
+from kinecast.predict.mesh import GAUSS_POINTS, Grid, Indices, Mesh, make_grid
 from kinecast.predict.program import Program
 from kinecast.predict.rows import Group, PathRows, StateRows, StateRowsMaker, TimeRows
 from kinecast.predict.task import LoadInTime, Task
@@ -41,12 +41,12 @@ def choose_hessian(task: Task, terms: Terms) -> tuple[str, str]:
     if task.hessian != "auto":
         return task.hessian, "as asked for"
     if terms.structure.n <= EXACT_COORDINATES:
-        return "exact", f"{terms.structure.n} coordinates"
+        return "exact", f"cheap for {terms.structure.n} coordinates, and fewer iterations than Gauss-Newton"
     operations = terms.second_operations()
     if operations <= EXACT_OPERATIONS:
-        return "exact", f"{operations} operations a grid point"
+        return "exact", f"{operations} operations a grid point, and fewer iterations than Gauss-Newton"
     squares = set(terms.objectives) - {"time"}
-    why = f"exact second derivatives would take {operations} operations a grid point"
+    why = f"cheaper: exact second derivatives would take {operations} operations a grid point"
     return ("gauss-newton" if squares else "bfgs"), why
 
 
@@ -84,7 +84,8 @@ def transcribe(
     With `near` = (ends of arcs [s], reach), every one but the last stays within so many segments of where it is there.
     """
     places = [mesh.place(fraction) for fraction in special_fractions(task)]
-    grid = make_grid(mesh, check_points or task.check_points, terms.orders, places)
+    gauss_points = 1 if terms.only_time else GAUSS_POINTS
+    grid = make_grid(mesh, check_points or task.check_points, terms.orders, places, gauss_points)
     rows = _Rows(task, grid, terms)
     time = rows.time_rows("duration" in set(relaxed))
     state, path = rows.state_rows(), rows.path_rows()
