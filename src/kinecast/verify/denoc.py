@@ -1,4 +1,4 @@
-"""The DeNOC chapter: its matrices and recursions, examples 9.1 to 9.3, and the closed form (9.42)."""
+"""The DeNOC chapter: its matrices and recursions, examples 9.1 to 9.3, exercises, and the closed form (9.42)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy as np
 from kinecast.dynamics import denoc
 from kinecast.dynamics.denoc_matrices import bodies_in_motion
 from kinecast.dynamics.surroundings import at_rest
+from kinecast.errors import NotSupportedError
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
-from kinecast.verify.frame import SOLVED, Check, agree
+from kinecast.verify.frame import SOLVED, Check, agree, skipped
 from kinecast.verify.samples import evaluate, numbers, rods, states, symbols, varied
 
 PAPER = "Saha ch. 9"
@@ -25,8 +26,11 @@ DIFFERENTIATED = 1e-11
 def checks(folder: Path | None) -> Iterator[Check]:
     """The chapter's equations; its figures are in `saha_examples`, its tables in `counts`."""
     yield from _definitions()
+    yield from _blocks()
+    yield from _points()
     yield from _recursions()
     yield from _one_link()
+    yield from _derived_one_link()
     yield from _two_links()
     yield from _three_links()
 
@@ -127,6 +131,129 @@ def _definitions() -> Iterator[Check]:
     yield agree(PAPER, "(9.10a), (9.21) I theta'' + h = tau", tau, I @ a + h - forces)
 
 
+def _blocks() -> Iterator[Check]:
+    """The blocks of the complement on a chain, as the chapter writes them."""
+    mechanism = varied(5, seed=5)
+    n = mechanism.n
+    q, v, a = (x[1] for x in states(n))
+    x, y = symbols(mechanism, "qv")
+    propagation, motion = denoc.twist_propagation(mechanism, x), denoc.joint_motion(mechanism, x)
+    bodies = bodies_in_motion(mechanism, x, y)
+    exact = [ca.vertcat(*(ca.horzcat(body.c.T, body.c_rate.T, body.omega.T) for body in bodies))]
+    N_l, N_d, M, state = numbers([propagation, motion, ca.diagcat(*(b.M for b in bodies)), *exact], [x, y], [q, v])
+    c, c_rate, omega = state[:, :3], state[:, 3:6], state[:, 6:]
+
+    def B(i: int, j: int) -> Array:
+        """The block B_ij, for any i and j."""
+        block = np.eye(6)
+        block[3:, :3] = _cross(c[j] - c[i])
+        return block
+
+    lower = np.vstack([np.hstack([B(i, j) if j <= i else np.zeros((6, 6)) for j in range(n)]) for i in range(n)])
+    yield agree(PAPER, "(9.4d), (9.6b) N_l of the blocks B_ij", lower, N_l)
+    yield agree(PAPER, "(9.5a) B_42 B_21 = B_41", B(4, 1), B(4, 2) @ B(2, 1))
+    yield agree(PAPER, "(9.5a) B_21^-1 = B_12", np.linalg.inv(B(2, 1)), B(1, 2))
+    twists = np.hstack([omega, c_rate])
+    passed = [B(i, i - 1) @ twists[i - 1] + N_d[6 * i : 6 * i + 6, i] * v[i] for i in range(1, n)]
+    yield agree(PAPER, "(9.4c) t_i = B t_{i-1} + p_i theta_i'", twists[1:], passed)
+    blocks = [M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] for i in range(n)]
+    composite = N_l.T @ M @ N_l
+    summed, recursive = list(blocks), list(blocks)
+    for i in reversed(range(n)):
+        summed[i] = blocks[i] + sum((B(k, i).T @ blocks[k] @ B(k, i) for k in range(i + 1, n)), np.zeros((6, 6)))
+        if i + 1 < n:
+            recursive[i] = blocks[i] + B(i + 1, i).T @ recursive[i + 1] @ B(i + 1, i)
+    printed = "(9.11c) prints M~_k in the sum; right: M_k, else what hangs on k counts more than once"
+    yield agree(PAPER, "(9.11c) M~_i as a sum", recursive, summed, misprint=printed)
+    diagonal = [composite[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] for i in range(n)]
+    yield agree(PAPER, "(9.11b), (9.11d) M~ = N_l^T M N_l", diagonal, recursive)
+    mass, first, second = blocks[n - 1][5, 5], np.zeros(3), blocks[n - 1][:3, :3]
+    built = []
+    for i in reversed(range(n - 1)):
+        arm = c[i + 1] - c[i]  # c_{i+1,i} of (9.14): to the mass centre beyond
+        before, first = first, mass * arm + first
+        second = blocks[i][:3, :3] + second - _cross(before) @ _cross(arm) - _cross(arm) @ _cross(first)
+        mass = blocks[i][5, 5] + mass
+        built.append(np.block([[second, _cross(first)], [-_cross(first), mass * np.eye(3)]]))
+    direction = (
+        "(9.12c) with c_ij of (9.4d) has the signs of delta the other way round: delta points outward in (9.14b)"
+    )
+    yield agree(PAPER, "(9.12c), (9.14) M~_i by mass, delta, I~", recursive[-2::-1], built, misprint=direction)
+    I = matrices(mechanism, q, v)[0]
+    energy = 0.5 * twists.ravel() @ M @ twists.ravel()
+    yield agree(PAPER, "exercise 9.8 T = t^T M t / 2", mechanism.kinetic_energy(q, v), energy)
+    yield agree(PAPER, "exercise 9.9 T = theta'^T I theta' / 2", mechanism.kinetic_energy(q, v), 0.5 * v @ I @ v)
+    U, D = _udu(I)
+    yield agree(PAPER, "(9.38), exercise 9.10 I = U D U^T", I, U @ np.diag(D) @ U.T)
+    free, pivots = list(blocks), np.zeros(n)
+    for i in reversed(range(n)):
+        axis = N_d[6 * i : 6 * i + 6, i]
+        psi = free[i] @ axis
+        pivots[i] = axis @ psi
+        if i:
+            remaining = free[i] - np.outer(psi, psi) / pivots[i]
+            free[i - 1] = blocks[i - 1] + B(i, i - 1).T @ remaining @ B(i, i - 1)
+    yield agree(PAPER, "(9.39c), (9.39d) the pivots m-hat are D", D, pivots, SOLVED)
+
+
+def _points() -> Iterator[Check]:
+    """Twists of joints' origins and of mass centres, (9.7), on a chain of turning joints."""
+    mechanism = varied(4, sliding="none", seed=5)
+    q, v, _ = (x[1] for x in states(4))
+    names = mechanism.coordinates
+    poses = [mechanism.pose(name, q) for name in names]
+    at = np.array([np.zeros(3), *(pose[:3, 3] for pose in poses[:-1])])  # O_i: that of the frame before
+    axes = np.array([[0.0, 0.0, 1.0], *(pose[:3, 2] for pose in poses[:-1])])
+    centres = np.array(
+        [pose[:3, 3] + pose[:3, :3] @ joint.com for pose, joint in zip(poses, mechanism.joints, strict=True)]
+    )
+    frames = np.array([mechanism.velocity(name, q, v) for name in names])
+    omega = frames[:, :3]
+    of_centres = frames[:, 3:] + np.cross(omega, centres - [pose[:3, 3] for pose in poses])
+    of_origins = of_centres + np.cross(omega, at - centres)
+    d = centres - at
+    found_c, found_o = [], []
+    for i in range(1, 4):
+        turn, before = axes[i] * v[i], omega[i - 1]
+        # B_{i,i-1} + P^d_{i-1} and p^O_i + p^d_i, then A_{i,i-1} - P^d_{i-1} and p^C_i - p^d_i, applied.
+        step = centres[i - 1] - centres[i]
+        found_c.append(of_origins[i - 1] + np.cross(step - d[i - 1], before) + np.cross(turn, d[i]))
+        found_o.append(of_centres[i - 1] + np.cross(at[i - 1] - at[i] + d[i - 1], before))
+    yield agree(PAPER, "(9.7a) twists of mass centres from those of origins", of_centres[1:], found_c)
+    yield agree(PAPER, "(9.7b) twists of origins from those of mass centres", of_origins[1:], found_o)
+
+
+def _derived_one_link() -> Iterator[Check]:
+    """Example 9.2: the equation of motion of the one-link arm, derived by a computer algebra system."""
+    item = "9.2 m a^2 / 3 theta'' = tau - m g a sin(theta) / 2"
+    try:
+        from kinecast.equations import derive
+    except NotSupportedError as error:
+        yield skipped(PAPER, item, str(error))
+        return
+    found = derive(rods((0.6,), (1.7,), gravity=(9.81, 0, 0)), symbols=True)
+    m, a, g, theta = 0.9, 1.3, 9.7, 0.8  # other numbers than the arm's: the letters must be right
+    given = {found.q[0]: theta, **{x: {"m1": m, "L1": a, "g": g}[x.name] for x in found.constants}}
+    sides = [float(x.subs(given)) for x in (found.M[0, 0], found.h[0], found.g[0])]
+    yield agree(PAPER, item, [m * a**2 / 3, 0.0, m * g * a * np.sin(theta) / 2], sides)
+    yield agree(PAPER, "exercise 9.6 T = m a^2 theta'^2 / 6", m * a**2 * 1.1**2 / 6, 0.5 * sides[0] * 1.1**2)
+
+
+def _udu(matrix: Array) -> tuple[Array, Array]:
+    """The factors U (unit upper triangular) and D of a symmetric matrix, from its last row up."""
+    A, n = matrix.copy(), len(matrix)
+    U, D = np.eye(n), np.zeros(n)
+    for k in reversed(range(n)):
+        D[k] = A[k, k]
+        U[:k, k] = A[:k, k] / D[k]
+        A[:k, :k] -= D[k] * np.outer(U[:k, k], U[:k, k])
+    return U, D
+
+
+def _cross(x: Array) -> Array:
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+
+
 def _recursions() -> Iterator[Check]:
     mechanism = varied(6, tree=True, seed=5)
     q, v, a = (x[0] for x in states(6))
@@ -172,6 +299,10 @@ def _two_links() -> Iterator[Check]:
         ("(9.31b) h_1", -2 * k * (v[1] / 2 + v[0]) * v[1], h[0]),
     ):
         yield agree(PAPER, f"9.3 {item}", reference, computed)
+    a = np.array([1.4, -0.6])
+    weight = 9.81 / 2 * np.array([(m1 + 2 * m2) * a1 * np.cos(q[0]), 0.0]) + 9.81 / 2 * m2 * a2 * np.cos(q.sum())
+    (tau,) = evaluate(rods((a1, a2), (m1, m2)), "inverse_dynamics", [q, v, a], "denoc")
+    yield agree(PAPER, "exercise 9.14 torques by (9.27)-(9.31) and weights", I @ a + h + weight, tau)
 
 
 def _three_links() -> Iterator[Check]:
