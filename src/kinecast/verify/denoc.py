@@ -135,7 +135,7 @@ def _blocks() -> Iterator[Check]:
     """The blocks of the complement on a chain, as the chapter writes them."""
     mechanism = varied(5, seed=5)
     n = mechanism.n
-    q, v, a = (x[1] for x in states(n))
+    q, v, _ = (x[1] for x in states(n))
     x, y = symbols(mechanism, "qv")
     propagation, motion = denoc.twist_propagation(mechanism, x), denoc.joint_motion(mechanism, x)
     bodies = bodies_in_motion(mechanism, x, y)
@@ -170,15 +170,12 @@ def _blocks() -> Iterator[Check]:
     mass, first, second = blocks[n - 1][5, 5], np.zeros(3), blocks[n - 1][:3, :3]
     built = []
     for i in reversed(range(n - 1)):
-        arm = c[i + 1] - c[i]  # c_{i+1,i} of (9.14): to the mass centre beyond
+        arm = c[i] - c[i + 1]  # c_{i+1,i} = - d_{i+1} - r_i
         before, first = first, mass * arm + first
         second = blocks[i][:3, :3] + second - _cross(before) @ _cross(arm) - _cross(arm) @ _cross(first)
         mass = blocks[i][5, 5] + mass
-        built.append(np.block([[second, _cross(first)], [-_cross(first), mass * np.eye(3)]]))
-    direction = (
-        "(9.12c) with c_ij of (9.4d) has the signs of delta the other way round: delta points outward in (9.14b)"
-    )
-    yield agree(PAPER, "(9.12c), (9.14) M~_i by mass, delta, I~", recursive[-2::-1], built, misprint=direction)
+        built.append(np.block([[second, -_cross(first)], [_cross(first), mass * np.eye(3)]]))
+    yield agree(PAPER, "(9.12c), (9.14) M~_i by mass, delta, I~", recursive[-2::-1], built)
     I = matrices(mechanism, q, v)[0]
     energy = 0.5 * twists.ravel() @ M @ twists.ravel()
     yield agree(PAPER, "exercise 9.8 T = t^T M t / 2", mechanism.kinetic_energy(q, v), energy)
