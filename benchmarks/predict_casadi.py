@@ -3,8 +3,8 @@
     python benchmarks/predict_casadi.py [--json]
 
 Plain means: control points and duration as symbols, torques and joint loads by kinecast's own recursion as a CasADi
-function mapped over the grid, derivatives by CasADi's automatic differentiation, exact Hessian, IPOPT with MUMPS. Same spline,
-grid, limits, objective, start, scaling and tolerance; so both must end at the same motion.
+function mapped over the grid, derivatives by CasADi's automatic differentiation, exact Hessian, IPOPT with MUMPS. Same
+spline, grid, limits, objective, start, scaling and tolerance; so both must end at the same motion.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOAD_LIMIT = 300.0  # N, every component of the force in the elbow
 
 
 def problem() -> kc.Prediction:
-    """PUMA 560 from pose to pose: torque limits of the file, a limit on the force in the elbow, time and some effort."""
+    """PUMA 560 from pose to pose: torque limits of the file, a limit on the elbow force, time and some effort."""
     arm = kc.load("puma560")
     return (
         kc.Prediction(arm, segments=SEGMENTS, duration=(0.2, 4.0))
@@ -106,9 +106,9 @@ def measure() -> list[dict[str, object]]:
         objective, iterations, seconds = plain.solve(program, x0)
         theirs.append((seconds, objective, iterations))
     rows = []
-    for name, runs, build in (("kinecast", ours, 0.0), ("plain CasADi + IPOPT", theirs, plain.build_seconds)):
+    for name, runs, setting_up in (("kinecast", ours, 0.0), ("plain CasADi + IPOPT", theirs, plain.build_seconds)):
         seconds, objective, iterations = min(runs)
-        row = {"program": name, "seconds": seconds, "setting up": build, "iterations": iterations, "J": objective}
+        row = {"program": name, "seconds": seconds, "setting up": setting_up, "iterations": iterations, "J": objective}
         rows.append(row | {"ratio": seconds / min(ours)[0]})
     return rows
 

@@ -14,6 +14,7 @@ BLUE, RED = "#1f6fb2", "#d1495b"
 
 
 def main(path):
+    """Draw it."""
     arm = kc.load("planar2").with_gravity([0, 0, 0])
     plan = (
         kc.Prediction(arm, segments=20, duration=(0.1, 3.0), refine=1e-4)

@@ -1,12 +1,13 @@
 """The way back: the predicted torques integrated forward in time, by forward dynamics, and how far that ends up.
 
-The predicted motion came from inverse dynamics; forward dynamics and an integrator with error control are an independent
-path. The torques are those of the predicted motion as functions of time, t -> tau(t).
+The predicted motion came from inverse dynamics; forward dynamics and an integrator with error control are an
+independent path. The torques are those of the predicted motion as functions of time, t -> tau(t).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ ATOL = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """Differences between the integrated and the predicted motion, at the knots `t` and at the end, a coordinate each."""
+    """Differences between the integrated and the predicted motion at the knots `t`, of which the last is the end."""
 
     t: Array
     q_error: Array  # (times, n) [rad or m]
@@ -48,7 +49,7 @@ def integrate(motion: Motion, rtol: float = RTOL, atol: float = ATOL) -> Closure
     breaks, n = motion.spline.breaks, motion.task.n
     state = np.concatenate([motion.q(breaks[0]), motion.v(breaks[0])])
     states, evaluations = [state], 0
-    for begin, end in zip(breaks[:-1], breaks[1:], strict=True):
+    for begin, end in pairwise(breaks):
 
         def rate(t: float, y: Array, begin: float = begin) -> Array:
             # On a knot the torque is that of the segment being integrated: the limit from its own side.

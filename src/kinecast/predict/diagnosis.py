@@ -1,8 +1,8 @@
 """Why there is no motion, in words: which limits stand in the way, and the fewest whose relaxation makes one possible.
 
-The elastic program gives every limit a price: its rows may be exceeded by a part r >= 0 of the limit's size, and the sum of
-all r is minimised in place of the objective. If it comes out as zero, limits can be met and the solver lost its way: its
-point is a new start. Otherwise each limit is relaxed alone; those that suffice are alternatives. If none
+The elastic program gives every limit a price: its rows may be exceeded by a part r >= 0 of the limit's size, and the
+sum of all r is minimised in place of the objective. If it comes out as zero, limits can be met and the solver lost its
+way: its point is a new start. Otherwise each limit is relaxed alone; those that suffice are alternatives. If none
 does, the limits that the elastic program used are thinned out one by one.
 """
 
@@ -64,7 +64,7 @@ class Relaxation:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """`start` meets all limits, if that is possible. Else: sets of limits to relax, and what is exceeded, worst first."""
+    """`start` meets all limits, if possible. Else: sets of limits to relax, and what is exceeded, worst first."""
 
     start: Array | None
     alternatives: tuple[tuple[Relaxation, ...], ...]

@@ -15,7 +15,7 @@ BETWEEN = 40  # points a segment that stand for all times: ten between two check
 
 @dataclass(frozen=True)
 class Excess:
-    """The worst of one group: `value` exceeds `limit` by `amount` (in the group's unit) at the time `t` (NaN: no time)."""
+    """The worst of one group: `value` exceeds `limit` by `amount` (the group's unit) at the time `t` (NaN: none)."""
 
     group: Group
     amount: float

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from kinecast.motion.basis import Array
@@ -19,7 +21,7 @@ STRETCH = 2.0  # durations of random starts lie within this ratio of the line's
 
 
 def line(task: Task, program: Program, duration: float | None = None) -> Array:
-    """Straight from state to state, timed by a quintic; without a duration at the cheapest that breaks limits the least."""
+    """Straight from state to state, timed by a quintic; at the cheapest duration of those that break limits least."""
     if duration is not None:
         return _assemble(program, _line_control(task, program.grid.mesh, duration), duration)
     low, high = task.duration
@@ -112,7 +114,7 @@ def _line_control(task: Task, mesh: Mesh, duration: float) -> Array:
 def _polygon(s: Array, known: list[tuple[float, float]]) -> Array:
     """From value to value, each way timed by a quintic."""
     values = np.full(len(s), known[0][1])
-    for (s0, q0), (s1, q1) in zip(known[:-1], known[1:], strict=True):
+    for (s0, q0), (s1, q1) in pairwise(known):
         on_way = s >= s0
         values[on_way] = quintic(s[on_way] - s0, [q0], [q1], s1 - s0).q[:, 0]
     return values

@@ -59,7 +59,7 @@ def _could_be_a_list(value: Any) -> bool:
 
 
 def load_bounds(value: Any, joints: Sequence[str], what: str) -> list[tuple[int, int, float, float]]:
-    """(joint, component, lower, upper) of every limited load component; one limit for a joint means its three forces."""
+    """(joint, component, lower, upper) of every limited load component; one for a joint means its three forces."""
     if value is None:
         return []
     if not isinstance(value, dict):

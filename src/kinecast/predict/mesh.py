@@ -1,8 +1,8 @@
 """The spline's knots as variables, the points in time where the program looks, and the state there.
 
 A mesh cuts the motion into arcs; the ends of the arcs are the time variables b (the last is the duration), and the
-segments of an arc are equally long. One arc is a uniform spline whose knots only scale with the duration; an arc a segment is
-a spline whose knots are all free. Between arcs a knot may be double: the acceleration may jump there.
+segments of an arc are equally long. One arc is a uniform spline whose knots only scale with the duration; an arc a
+segment is a spline whose knots are all free. Between arcs a knot may be double: the acceleration may jump there.
 
 At a grid point the state z = (q, v, a[, jerk][, t]) depends on few variables y: the degree + 1 control points c around
 it, and the ends of the arcs near it. z is linear in c, with weights W(b) that are rational in b.

@@ -129,7 +129,7 @@ class Prediction:
         return self
 
     def require(self, condition: UserFunction, at: str | float | None = None, name: str = "") -> Prediction:
-        """Conditions on the state, all the way or `at` "start", "end" or a fraction of the duration; `name` is for messages.
+        """Conditions on the state, all the way or `at` "start", "end" or a fraction; `name` is for messages.
 
         >>> plan.require(lambda s: s.point("tip").position[1] >= 0.1)
         """

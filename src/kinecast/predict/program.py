@@ -1,9 +1,9 @@
 """The sparse nonlinear program: values, gradient, Jacobian and Hessian of all grid points from one kernel call each.
 
-Variables x: control points (control point by control point, the n coordinates together), ends of arcs [s], relaxations.
-With B the derivative of the state z by the variables near a grid point, a limited quantity c(z) has the gradient
-B^T dc/dz (41)-(42), and the Lagrangian's Hessian is the sum over grid points of B^T H B + sum_k g_k d2 z_k, with g and H the
-gradient and Hessian by z of what the point contributes.
+Variables x: control points (control point by control point, the n coordinates together), ends of arcs [s],
+relaxations. With B the derivative of the state z by the variables near a grid point, a limited quantity c(z) has the
+gradient B^T dc/dz (41)-(42), and the Lagrangian's Hessian is the sum over grid points of B^T H B + sum_k g_k d2 z_k,
+with g and H the gradient and Hessian by z of what the point contributes.
 
 What the solver sees is scaled: x / `x_scale`, rows / `row_scale`, objective / `f_scale`.
 """
@@ -30,7 +30,7 @@ PointData = Callable[[Array], Array]  # times (G,) -> what the points are told (
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Everything first-order at one x: state z (G, n_z), its derivatives by the local ends (G, n_z, L), and the weights."""
+    """Everything first-order at one x: state z (G, n_z), derivatives by the local ends (G, n_z, L), weights."""
 
     ends: Array
     z: Array
@@ -358,7 +358,7 @@ class Program:
 
     @cached_property
     def _pairs(self) -> tuple[Indices, Indices, Indices]:
-        """Which entries of the blocks of all points lie in the upper triangle: of control, of ends; and the whole index."""
+        """Which entries of the blocks of all points lie in the upper triangle: control, ends; the whole index."""
         columns, ends = self._columns
         flat = columns.reshape(len(columns), -1)
         structure = np.zeros(self._curved.outputs[1].size, bool)

@@ -1,13 +1,14 @@
 """Finer meshes until nothing changes: more segments, and free double knots where limits begin or cease to bind.
 
 A time-optimal motion drives its joints at their limits and switches. On a uniform mesh the switches fall inside
-segments and cost time. Where a limit becomes active or inactive, an arc ends: its time is a variable, and the knot is double, so
-that the acceleration may jump. Inside the arcs the segments are equally long.
+segments and cost time. Where a limit becomes active or inactive, an arc ends: its time is a variable, and the knot is
+double, so that the acceleration may jump. Inside the arcs the segments are equally long.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -128,7 +129,8 @@ def switches(program: Program, x: Array) -> list[Switch]:
 def _changes(name: str, s: Array, level: Array, segments: int) -> list[Switch]:
     """Runs on one limit; a short run between two others is the ramp from one to the other, or a ripple.
 
-    `level` goes from -1, the lower limit, to 1, the upper one. A ramp from limit to limit is cut where it crosses the middle.
+    `level` goes from -1, the lower limit, to 1, the upper one. A ramp between limits is cut where it crosses the
+    middle.
     """
     state = np.where(level > 1.0 - 2.0 * ACTIVE, 1, np.where(level < 2.0 * ACTIVE - 1.0, -1, 0))
     edges = np.flatnonzero(np.diff(state)) + 1
@@ -143,7 +145,7 @@ def _changes(name: str, s: Array, level: Array, segments: int) -> list[Switch]:
         else:
             kept.append((begin, end, which))
     found = []
-    for (_, last, before), (first, _, after) in zip(kept[:-1], kept[1:], strict=True):
+    for (_, last, before), (first, _, after) in pairwise(kept):
         ramp = slice(last, first + 1)
         middle = 0.5 * (s[last] + s[first])
         if before * after < 0:

@@ -36,7 +36,7 @@ class SealedMotionError(KinecastError):
 
 @dataclass(frozen=True)
 class Seconds:
-    """What the prediction took: all of it; in the solver, its functions included; in the functions; compiling kernels."""
+    """What the prediction took: all; in the solver, functions included; in the functions; compiling kernels."""
 
     total: float
     solver: float
@@ -46,7 +46,7 @@ class Seconds:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """A motion on a grid: `t` (N,) [s], `q`, `v`, `a`, `tau` (N, n), `loads` (N, joints, 6) [mx, my, mz, fx, fy, fz]."""
+    """At times `t` (N,) [s]: `q`, `v`, `a`, `tau` (N, n), `loads` (N, joints, 6) [mx, my, mz, fx, fy, fz]."""
 
     t: Array
     q: Array
@@ -144,8 +144,8 @@ class Motion:
         """Dense samples; where accelerations jump, one just before the jump and one at it."""
         spline = self.spline
         breaks, counts = np.unique(spline.knots, return_counts=True)
-        t = np.concatenate([begin + (end - begin) * np.arange(points_a_segment) / points_a_segment
-                            for begin, end in zip(breaks[:-1], breaks[1:], strict=True)])  # fmt: skip
+        inside = np.arange(points_a_segment) / points_a_segment
+        t = (breaks[:-1, None] + np.diff(breaks)[:, None] * inside).ravel()
         jumps = breaks[1:-1][counts[1:-1] >= spline.degree - 1]
         t = np.sort(np.concatenate([t, breaks[-1:], jumps - BEFORE_JUMP * spline.duration]))
         return Samples(t, self.q(t), self.v(t), self.a(t), self.torque(t), self.joint_loads(t))

@@ -1,7 +1,8 @@
 """Constraints of the program as tables: one entry a row, arrays in place of objects.
 
-Three kinds of rows: `PathRows` limit a quantity that the kernels compute at a check point, `StateRows` a combination of entries of
-the state z at grid points (limits on q and v, boundary conditions, periodicity), `TimeRows` the ends of the arcs.
+Three kinds of rows: `PathRows` limit a quantity that the kernels compute at a check point, `StateRows` a combination
+of entries of the state z at grid points (limits on q and v, boundary conditions, periodicity), `TimeRows` the ends of
+the arcs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kinecast.predict.mesh import Indices
 class Group:
     """Rows that are one thing to the user, such as the torque limit of one joint.
 
-    `scale` is the size (in `unit`) that a relaxation or a violation is compared with. Rows of a group that is `hard` are never relaxed.
+    `scale` is the size (in `unit`) that a relaxation or a violation is compared with. A `hard` group is never relaxed.
     """
 
     kind: str  # tau | q | v | load | require | duration | boundary | mesh
@@ -56,7 +57,7 @@ class PathRows:
 
 @dataclass(frozen=True, eq=False)
 class StateRows:
-    """Row `row[k]` has the term `factor[k]` * z[order[k], coordinate[k]] at grid point `point[k]`; bounds are one a row."""
+    """Row `row[k]` has the term `factor[k]` * z[order[k], coordinate[k]] at grid point `point[k]`; one bound a row."""
 
     row: Indices
     point: Indices

@@ -103,9 +103,10 @@ class Workshop:
         scaled = replace(program, f_scale=size if 1e-12 < size < np.inf else 1.0)
         solution = solve(scaled, x0, settings, self.report)
         self.solved.append(solution)
+        duration = program.ends(solution.x)[-1]
         self.say(
             f"{self.task.settings.name}: {solution.status} after {solution.iterations} iterations "
-            f"({solution.solver_says}), J = {program.objective(solution.x):.8g}, T = {program.ends(solution.x)[-1]:.6g} s"
+            f"({solution.solver_says}), J = {program.objective(solution.x):.8g}, T = {duration:.6g} s"
         )
         return Answer(self.task, scaled, solution, self.compile_seconds)
 

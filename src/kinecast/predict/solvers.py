@@ -118,7 +118,7 @@ class _Callback(ca.Callback):
 
 
 class _Oracle(_Callback):
-    """The program as CasADi sees it: scaled, without the variables that are fixed. `get_factory` hands out derivatives."""
+    """The program as CasADi sees it: scaled, without fixed variables. `get_factory` hands out derivatives."""
 
     def __init__(self, view: View, watch: _Watch) -> None:
         self._view, self._watch = view, watch

@@ -20,7 +20,7 @@ from kinecast.mechanism import Structure
 
 @dataclass(frozen=True, eq=False)
 class PointState:
-    """A named point: position [m], velocity [m/s], acceleration [m/s2], all (3, 1) in world axes; rotation (3, 3) of its body."""
+    """A named point: position [m], velocity, acceleration (3, 1) in world axes; rotation (3, 3) of its body."""
 
     position: Expression
     velocity: Expression

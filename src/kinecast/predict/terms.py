@@ -1,9 +1,9 @@
 """What a prediction computes at a grid point, as compiled kernels: limited quantities, integrand, and derivatives.
 
-The state is z = (q, v, a[, jerk][, t]). Three kernels answer for all grid points in one call each: `values` (integrand and
-limited quantities), `first` (their gradients) and `second` (gradient and Hessian of one weighted sum of all).
-Gradients of torques and joint loads are the dynamics' own analytic sensitivities, put together with what
-is made of them by the chain rule; second derivatives are automatic differentiation of the traced recursion.
+The state is z = (q, v, a[, jerk][, t]). Three kernels answer for all grid points in one call each: `values` (integrand
+and limited quantities), `first` (their gradients) and `second` (gradient and Hessian of one weighted sum of all).
+Gradients of torques and joint loads are the dynamics' own analytic sensitivities, put together with what is made of
+them by the chain rule; second derivatives are automatic differentiation of the traced recursion.
 """
 
 from __future__ import annotations
@@ -149,14 +149,14 @@ class Terms:
 
     @cached_property
     def second(self) -> Kernel:
-        """(z, data, weights, multipliers (rows,), share ()) -> gradient, Hessian of multipliers . limited + share * integrand."""
+        """(z, data, weights, multipliers, share) -> gradient, Hessian of multipliers . limited + share * integrand."""
         outputs = [Port("gradient", (self.n_z,)), Port("hessian", (self.n_z, self.n_z))]
         extra = [Port("multipliers", (self._rows,)), Port("share", ())]
         return self._kernel("second", extra, outputs, lambda: self._expressions.second())
 
     @cached_property
     def gauss_newton(self) -> Kernel:
-        """Like `second`, with J^T J of the objective's squares in place of the Hessian: no curvature of the dynamics."""
+        """Like `second`, with J^T J of the objective's squares in place of the Hessian."""
         outputs = [Port("gradient", (self.n_z,)), Port("hessian", (self.n_z, self.n_z))]
         extra = [Port("multipliers", (self._rows,)), Port("share", ())]
         return self._kernel("gauss_newton", extra, outputs, lambda: self._expressions.gauss_newton())
@@ -298,7 +298,7 @@ def _expressions(terms: Terms) -> _Expressions:
 
 
 def _reference(terms: Terms, data: Expression, time: Expression) -> Expression:
-    """The reference position at z's own time: a Taylor polynomial about the grid point's time, so that only t moves it."""
+    """The reference position at z's own time: a Taylor polynomial about the grid point's time."""
     n = terms.structure.n
     r = data[terms.n_data - 3 * n :]
     return r[:n] + time * (r[n : 2 * n] + 0.5 * time * r[2 * n :])

@@ -210,7 +210,7 @@ class _Rows:
         return range(1 if self._is_fixed(0, order, k) else 0, count - 1 if self._is_fixed(1, order, k) else count)
 
     def time_rows(self, relaxed_duration: bool) -> TimeRows:
-        """Arcs have a length; tied ones end where they must. A relaxed duration is limited by a row in place of bounds."""
+        """Arcs have a length; tied ones end where they must. A relaxed duration is limited by a row."""
         mesh, n_arcs = self.grid.mesh, len(self.grid.mesh.arcs)
         low, high = self.task.duration
         shortest = SHORTEST * low * np.array(mesh.arcs)

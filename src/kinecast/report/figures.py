@@ -1,6 +1,7 @@
-"""Figures of a predicted motion: trajectories, torques with their limits, joint forces, iterations, the mechanism itself.
+"""Figures of a predicted motion: trajectories, torques with limits, joint forces, iterations, the mechanism.
 
-Every figure is a plain `matplotlib.figure.Figure`: nothing opens a window, nothing depends on a display. Angles in degrees.
+Every figure is a plain `matplotlib.figure.Figure`: nothing opens a window, nothing depends on a display. Angles in
+degrees.
 """
 
 from __future__ import annotations
