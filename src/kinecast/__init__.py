@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kinecast.errors import InputError, KinecastError, NotSupportedError, UnknownNameError
     from kinecast.human import person as human
     from kinecast.human.contact import ground_reaction
+    from kinecast.human.walking.walk import walk
     from kinecast.predict.prediction import Prediction
 
 __version__ = "0.1.0.dev0"
@@ -38,6 +39,7 @@ __all__ = [
     "human",
     "load",
     "serial",
+    "walk",
 ]
 
 _HOME = {
@@ -49,6 +51,7 @@ _HOME = {
     "NotSupportedError": "kinecast.errors",
     "UnknownNameError": "kinecast.errors",
     "Prediction": "kinecast.predict.prediction",
+    "walk": "kinecast.human.walking.walk",
     "ground_reaction": "kinecast.human.contact",
     "human": "kinecast.human",
 }

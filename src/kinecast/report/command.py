@@ -6,15 +6,18 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
-from kinecast.files import write_whole
+from kinecast.files import read_whole, write_whole
 from kinecast.predict.prediction import Prediction
 from kinecast.report.html import page
 from kinecast.report.run import read_run, write_run
-from kinecast.yaml_text import dump
+from kinecast.yaml_text import dump, parse
 
 Report = Callable[[int, float, float], None]
+# Runs of other commands say in problem.yaml what they are of, and draw their own reports: `renew_report(folder)`.
+_TASKS = {"walk": "kinecast.human.walking.run"}
 
 
 def predict(problem: Path, out: Path, *, quiet: bool, as_json: bool) -> bool:
@@ -33,9 +36,14 @@ def predict(problem: Path, out: Path, *, quiet: bool, as_json: bool) -> bool:
 
 def report(folder: Path, *, quiet: bool, as_json: bool) -> None:
     """The report of a run folder again."""
-    motion = read_run(folder)
-    closure = json.loads((folder / "result.json").read_text(encoding="utf-8"))["closure"]["max_q_error"]
-    write_whole(folder / "report.html", page(motion, dump(motion.problem), closure))
+    data, _ = parse(read_whole(folder / "problem.yaml", "a problem file is YAML"), str(folder / "problem.yaml"))
+    task = data.get("task") if isinstance(data, dict) else None
+    if task in _TASKS:
+        import_module(_TASKS[task]).renew_report(folder)
+    else:
+        motion = read_run(folder)
+        closure = json.loads((folder / "result.json").read_text(encoding="utf-8"))["closure"]["max_q_error"]
+        write_whole(folder / "report.html", page(motion, dump(motion.problem), closure))
     if as_json:
         print(json.dumps({"report": str(folder / "report.html")}))
     elif not quiet:

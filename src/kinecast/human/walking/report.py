@@ -1,0 +1,111 @@
+"""The report of a walk: one HTML file that needs nothing else, with the figures inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from kinecast.human.walking import figures
+from kinecast.human.walking.walk import Walk, WalkCheck
+
+# What the thesis (papers/000, 5.2) reports of its own walk, at 1.2 m/s and 0.6 m.
+_THESIS = (("variables", "330"), ("constraints", "1726"), ("active constraints", "244"), ("seconds", "34.10"))
+
+
+def page(walk: Walk, check: WalkCheck, problem: str) -> str:
+    """The whole page; `problem` is the text of the problem file."""
+    from kinecast.report.html import document, image
+
+    task, gait = walk.task, walk.gait
+    title = f"{walk.person.name}: walking at {task.speed:g} m/s"
+    no = "" if walk.unsealed.status in ("optimal", "acceptable") else " no"
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="lead{no}"><b>{walk.status}.</b> {escape(walk.message)}</p>',
+    ]
+    if no:
+        parts.append("<p>The figures show the best step of the solver, which is <b>not a solution</b>.</p>")
+    parts += [_gait(gait), _section("One stride", image(figures.strip(walk), "stick strip"))]
+    parts.append(_section("Angles, moments, forces", image(figures.curves(walk), "curves over one stride")))
+    parts.append(_comparison(gait["normative"]))
+    parts.append(_section("From above", image(figures.prints(walk), "foot prints and zero moment point")))
+    parts.append(_section("Pelvis, trunk, arms", image(figures.trunk_and_arms(walk), "pelvis, trunk and arms")))
+    parts.append(_section("Strength", image(figures.strength(walk), "use of strength")))
+    parts += [_checks(check, gait["root_residual_n"]), _solution(walk)]
+    parts.append(f"<h2>Problem</h2>\n<pre>{escape(problem)}</pre>")
+    parts.append(f"<h2>Log</h2>\n<pre>{escape(chr(10).join(walk.log))}</pre>")
+    return document(title, parts)
+
+
+def _section(heading: str, content: str) -> str:
+    return f"<h2>{escape(heading)}</h2>\n{content}"
+
+
+def _table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
+    head = "<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in header) + "</tr>" if header else ""
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table>{head}{body}</table>"
+
+
+def _gait(gait: dict[str, Any]) -> str:
+    first, valley, second = gait["vertical_grf_peaks_bw"]
+    brake, push = gait["fore_aft_grf_peaks_bw"]
+    peak, knee = gait["peak_moment_nm_per_kg"], gait["knee_deg"]
+    hip, ankle = gait["extremes_deg"]["hip"], gait["extremes_deg"]["ankle"]
+    rows = [
+        ("speed", f"{gait['speed']:.3g} m/s", "1.2 to 1.65 m/s at normal pace"),
+        ("step length", f"{gait['step_length']:.3g} m", "0.67 to 0.83 m"),
+        ("cadence", f"{gait['cadence']:.0f} steps/min", "99 to 113 steps/min"),
+        ("both feet down", f"{100 * gait['double_support']:.0f} % of the stride", "22 to 31 %"),
+        ("vertical ground reaction", f"{first:.2f}, {valley:.2f}, {second:.2f} body weights", "1.10, 0.72, 1.08"),
+        ("fore-aft ground reaction", f"{brake:+.2f}, {push:+.2f} body weights", "-0.20, +0.22"),
+        ("hip flexion", f"{hip[0]:.0f} to {hip[1]:.0f} deg", "a range of 33 to 46 deg"),
+        ("knee flexion, loaded", f"{knee['stance_flexion']:.0f} deg", "22 deg"),
+        ("knee flexion in swing", f"{knee['swing']:.0f} deg", "59 to 66 deg"),
+        ("ankle dorsiflexion", f"{ankle[0]:.0f} to {ankle[1]:.0f} deg", "-21 to 14 deg"),
+        ("hip extension moment", f"{peak['hip_extension']:.2f} N m/kg", "0.59 to 0.73"),
+        ("hip abduction moment", f"{peak['hip_abduction']:.2f} N m/kg", "0.49 to 0.92"),
+        ("knee extension moment", f"{peak['knee_extension']:.2f} N m/kg", "0.37 to 0.74"),
+        ("ankle plantarflexion moment", f"{peak['ankle_plantarflexion']:.2f} N m/kg", "1.19 to 1.46"),
+    ]  # fmt: skip
+    return _table(rows, ("", "predicted", "normal gait, adults at 1.2 to 1.4 m/s"))
+
+
+def _comparison(normative: list[dict[str, Any]]) -> str:
+    rows = [
+        (entry["curve"].replace("_", " "), f"{entry['r']:.3f}", f"{entry['rmse']:.3g} {entry['unit']}", entry["source"])
+        for entry in normative
+    ]
+    return _table(rows, ("beside normal gait", "correlation", "root mean square", "source"))
+
+
+def _checks(check: WalkCheck, residual: float) -> str:
+    rows = [
+        ("lowest corner of a sole", f"{1000 * check.penetration:.1f} mm below the ground"),
+        ("slip of a standing foot", f"{1000 * check.slip:.1f} mm"),
+        ("lowest point of the swinging foot in mid swing", f"{1000 * check.clearance:.1f} mm above the ground"),
+        ("zero moment point", f"at least {1000 * check.margin:.1f} mm inside the support polygon"),
+        ("largest torque", f"{100 * check.torque:.0f} % of the joint's strength"),
+        ("joint angles", "within their limits" if check.angle <= 0 else f"{check.angle:.2g} rad beyond a limit"),
+        ("friction needed", f"{check.friction:.2f}"),
+        ("mean vertical force", f"one body weight {check.mean_lift_error:+.1e}"),
+        ("net fore-aft impulse", f"{check.impulse:.1e} body weights times the step's time"),
+        ("left on the global coordinates", f"{residual:.1e} N, N m"),
+        ("torques and reactions integrated forward end up off by", f"{1000 * check.forward_error:.2g} mm"),
+    ]
+    return _section("Checks, also between the instants of the constraints", _table(rows))
+
+
+def _solution(walk: Walk) -> str:
+    solution = walk.unsealed
+    own = (
+        str(solution.variables),
+        str(solution.constraints),
+        str(solution.active),
+        f"{solution.seconds:.2f}",
+    )
+    rows = [(name, mine, theirs) for (name, theirs), mine in zip(_THESIS, own, strict=True)]
+    rows += [("iterations", str(solution.iterations), "not given"), ("violation", f"{solution.violation:.1e}", "1e-3")]
+    rows.append(("optimality", f"{solution.optimality:.1e}", "1e-3"))
+    return _section("Optimisation", _table(rows, ("", "this walk", "Barman 2020 (1.2 m/s, 0.6 m)")))
