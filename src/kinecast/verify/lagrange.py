@@ -1,8 +1,9 @@
-"""The Lagrangian paper: its two-link manipulator in closed form, its recursions, its sensitivities."""
+"""The Lagrangian paper: its two-link arm in closed form, recursions, sensitivities, splines, bases and loops."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from kinecast.dynamics.mechanism import Load, Mechanism
 from kinecast.dynamics.surroundings import AppliedLoad, at_rest, constant
 from kinecast.mechanism import DH, Joint, Point
 from kinecast.mechanism.checks import Array
-from kinecast.verify.frame import CLOSED_FORM, Check, agree, all_agree
+from kinecast.motion.bspline import BSpline, uniform_knots
+from kinecast.verify.frame import CLOSED_FORM, SOLVED, Check, agree, all_agree
 from kinecast.verify.samples import evaluate, numbers, states, symbols, varied
 
 PAPER = "Xiang 2009"
@@ -22,13 +24,19 @@ PAPER = "Xiang 2009"
 LENGTH, TO_MASS, MASS, INERTIA, GRAVITY, LOAD = (0.4, 0.5), (0.15, 0.3), (0.5, 0.8), (0.1, 0.07), 9.81, 10.0
 # Derivatives of sums over some hundred products.
 DIFFERENTIATED = 1e-11
+# Central differences with a step of 1e-6: h^2 of truncation, 1e-16 / h of rounding.
+DIFFERENCES = 1e-8
 
 
 def checks(folder: Path | None) -> Iterator[Check]:
     """All lines of the paper."""
     yield from _two_links()
+    yield from _matrices_of_two_links()
     yield from _regular_form()
     yield from _recursions()
+    yield from _moving_base()
+    yield from _closed_loop()
+    yield from _splines()
 
 
 def two_link_arm() -> Mechanism:
@@ -105,6 +113,54 @@ def _two_links() -> Iterator[Check]:
     for which, what in enumerate(("tau", "by theta", "by theta'", "by theta''")):
         others = {method: arrays[which] for method, arrays in found.items() if method != "lagrange"}
         yield all_agree(PAPER, f"(52)-(65) {what}, other methods", expected[which], others)
+
+
+def _matrices_of_two_links() -> Iterator[Check]:
+    """(43)-(51): T, A, B, C, I, D, E, F of the arm, whose links are rods here, as (47) has them."""
+    (L1, L2), (l1, l2), (m1, m2), (I1, I2), g, f = LENGTH, TO_MASS, MASS, INERTIA, GRAVITY, LOAD
+    arm = two_link_arm()
+    rods = [replace(joint, inertia=np.diag([0, size, size])) for joint, size in zip(arm.joints, INERTIA, strict=True)]
+    arm = arm.replace(joints=rods)
+    down = AppliedLoad("elbow", np.zeros(3), constant([0.0, -f, 0.0]), constant(np.zeros(3)))
+    around = at_rest(arm, [down])
+    at = [x[3] for x in states(2)]
+    q, v, a = state = symbols(arm, "qva")
+    links = lagrange.kinematics(arm, q, v, a, around)
+    sums = lagrange.backward(arm, links, around)
+
+    def planar(angle: float, length: float, order: int) -> Array:
+        """T of (43), or its derivative of this order by the angle."""
+        c, s = np.cos(angle + order * np.pi / 2), np.sin(angle + order * np.pi / 2)
+        T = np.array([[c, -s, 0, length * c], [s, c, 0, length * s], [0, 0, 0, 0], [0, 0, 0, 0]])
+        return T if order else T + np.diag([0.0, 0, 1, 1])
+
+    (q1, q2), (v1, v2), (a1, a2) = at
+    T1, T2 = ([planar(angle, length, order) for order in range(3)] for angle, length in ((q1, L1), (q2, L2)))
+    B1, C1 = T1[1] * v1, T1[2] * v1**2 + T1[1] * a1
+    A2, B2 = T1[0] @ T2[0], B1 @ T2[0] + T1[0] @ T2[1] * v2
+    C2 = C1 @ T2[0] + 2 * B1 @ T2[1] * v2 + T1[0] @ T2[2] * v2**2 + T1[0] @ T2[1] * a2
+    inertia = []
+    for m, l, L, I in ((m1, l1, L1, I1), (m2, l2, L2, I2)):
+        J = np.zeros((4, 4))
+        J[0, 0], J[0, 3], J[3, 0], J[3, 3] = I + m * (l - L) ** 2, m * (l - L), m * (l - L), m
+        inertia.append(J)
+    D2 = inertia[1] @ C2.T
+    E2 = m2 * np.array([l2 - L2, 0, 0, 1])
+    F2 = np.array([0.0, 0, 0, 1])
+    named: list[tuple[str, list[Array], list[Any]]] = [
+        ("(43) T_1, T_2", [T1[0], T2[0]], [link.T[0] for link in links]),
+        ("(44) A_1, A_2", [T1[0], A2], [link.A for link in links]),
+        ("(45) B_1, B_2", [B1, B2], [link.B for link in links]),
+        ("(46) C_1, C_2", [C1, C2], [link.C for link in links]),
+        ("(47) I_1, I_2 of rods", inertia, [lagrange.augmented_inertia(joint) for joint in arm.joints]),
+        ("(48) D_1, D_2", [inertia[0] @ C1.T + T2[0] @ D2, D2], [x.D for x in sums]),
+        ("(49) E_1, E_2", [m1 * np.array([l1 - L1, 0, 0, 1]) + T2[0] @ E2, E2], [x.pulls[0][1].T for x in sums]),
+        ("(50) F_1, F_2", [T2[0] @ F2, F2], [x.pulls[1][1].T for x in sums]),
+        ("(51) g, f_2", [np.array([0, -g, 0, 0]), np.array([0, -f, 0, 0])], [x[0].T for x in sums[1].pulls.values()]),
+    ]
+    for item, expected, found in named:
+        both = [np.atleast_2d(x) for x in expected]
+        yield agree(PAPER, item, np.vstack(both), np.vstack(numbers(found, state, at)))
 
 
 def _regular_form() -> Iterator[Check]:
@@ -199,3 +255,79 @@ def _recursions() -> Iterator[Check]:
     yield agree(
         PAPER, "(16), (37) tau of a tree, load included", expected, numbers([tau], state, at)[0][:, 0], CLOSED_FORM
     )
+
+
+def _moving_base() -> Iterator[Check]:
+    """(36): a base that moves is a chain of massless joints in front of one that does not."""
+    mechanism = varied(4, gears=True)
+    sliders = tuple(
+        Joint(f"base {name}", "prismatic", f"base {'xyz'[k - 1]}" if k else None, axis=axis)
+        for k, (name, axis) in enumerate(zip("xyz", np.eye(3), strict=True))
+    )
+    first, *others = mechanism.joints
+    longer = mechanism.replace(joints=(*sliders, replace(first, parent="base z"), *others), points=())
+    q, v, a = (x[4] for x in states(4))
+    place, velocity, acceleration = np.random.default_rng(4).normal(size=(3, 3))
+    driven = [np.concatenate(pair) for pair in ((place, q), (velocity, v), (acceleration, a))]
+    (tau,) = evaluate(longer, "inverse_dynamics", driven, "lagrange")
+    ground = [np.concatenate([np.zeros(3), x]) for x in (velocity, acceleration)]
+    (expected,) = evaluate(mechanism, "inverse_dynamics", [q, v, a, *ground], "lagrange", base=True)
+    yield agree(PAPER, "(36) moving basis by joints without mass", expected, tau[3:])
+
+
+def _closed_loop() -> Iterator[Check]:
+    """(38): a parallelogram of rods, cut at its last pin; the force there leaves the passive joints without torque."""
+    m, M, length, width, g = 0.7, 1.1, 0.4, 0.6, 9.81
+    lengths, masses = (length, width, length), (m, M, m)
+    joints: list[Joint] = []
+    for side, mass in zip(lengths, masses, strict=True):
+        moment = mass * side * side / 12
+        body: dict[str, Any] = {"mass": mass, "com": (-side / 2, 0, 0), "inertia": (0, moment, moment, 0, 0, 0)}
+        joints.append(
+            Joint.from_dh(f"pin{len(joints)}", DH(a=side), parent=joints[-1].name if joints else None, **body)
+        )
+    chain = Mechanism("cut", tuple(joints), (Point("end", "pin2"),), gravity=np.array([0.0, -g, 0.0]))
+    angle, rate, change = 0.9, 1.3, -2.1  # of the crank; the coupler does not turn, the follower turns back on it
+    q, v, a = np.array([angle, -angle, angle - np.pi]), rate * np.array([1, -1, 1]), change * np.array([1, -1, 1])
+
+    def torques(force: Array) -> Array:
+        (tau,) = evaluate(chain, "inverse_dynamics", [q, v, a, force, np.zeros(3)], "lagrange", loads=("end",))
+        return tau
+
+    free = torques(np.zeros(3))
+    slope = np.column_stack([torques(x) - free for x in np.eye(3)[:2]])
+    force = np.linalg.solve(slope[1:], -free[1:])
+    tau = torques(np.append(force, 0.0))
+    crank = (2 * m / 3 + M) * length**2 * change + (m + M) * g * length * np.cos(angle)
+    yield agree(PAPER, "(38) closed loop cut at a joint: four-bar", [crank, 0.0, 0.0], tau, SOLVED)
+    end = chain.pose("end", q)[:3, 3]
+    yield agree(PAPER, "(38) its position constraint g(r_n) = 0", [width, 0.0, 0.0], end)
+
+
+def _splines() -> Iterator[Check]:
+    """(39)-(42): torques of a spline's motion by its control points and knots, against automatic differentiation."""
+    arm, gravity = two_link_arm(), at_rest(two_link_arm())
+    rng = np.random.default_rng(5)
+    spline = BSpline(uniform_knots(4, 1.2), rng.normal(size=(7, 2)))
+    t = 0.53
+    at = [spline(t, derivative)[None] for derivative in range(3)]
+    _, *slopes = evaluate(arm, "inverse_dynamics_sensitivities", [x[0] for x in at], "lagrange")
+    parts = [spline.sensitivities(np.array([t]), derivative) for derivative in range(3)]
+    chained = sum(np.einsum("ik,p->ipk", slope, part.control[0]) for slope, part in zip(slopes, parts, strict=True))
+    P = ca.SX.sym("P", 7, 2)
+    q, v, a = (ca.DM(spline.matrix(t, derivative)) @ P for derivative in range(3))
+    tau = lagrange.inverse_dynamics(arm, q.T, v.T, a.T, gravity)
+    (expected,) = numbers([ca.jacobian(tau, ca.vec(P))], [P], [spline.control])
+    expected = expected.reshape(2, 2, 7).transpose(0, 2, 1)
+    yield agree(PAPER, "(39), (41) dtau/dP of a spline's motion", expected, np.asarray(chained), DIFFERENTIATED)
+    by_knot = sum(slope @ part.knots[0] for slope, part in zip(slopes, parts, strict=True))
+    k, h = 5, 1e-6  # an inner knot, moved to both sides
+
+    def moved(change: float) -> Array:
+        knots = spline.knots.copy()
+        knots[k] += change
+        other = BSpline(knots, spline.control)
+        return evaluate(arm, "inverse_dynamics", [other(t, derivative) for derivative in range(3)], "lagrange")[0]
+
+    difference = (moved(h) - moved(-h)) / (2 * h)
+    yield agree(PAPER, "(40), (42) dtau/dt_5, a knot", difference, np.asarray(by_knot)[:, k], DIFFERENCES)

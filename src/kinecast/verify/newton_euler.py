@@ -13,6 +13,8 @@ from kinecast.dynamics import newton_euler
 from kinecast.dynamics.mechanism import Mechanism
 from kinecast.dynamics.newton_euler_sensitivities import motion_sensitivities, reaction_sensitivities
 from kinecast.dynamics.surroundings import AppliedLoad, at_rest, constant
+from kinecast.mechanism import DH, Joint, Transform
+from kinecast.mechanism.geometry import rot_x, rot_z
 from kinecast.verify.frame import Check, agree, all_agree
 from kinecast.verify.samples import LOADED, evaluate, numbers, states, symbols, varied
 
@@ -67,9 +69,48 @@ REACTION = (
 
 def checks(folder: Path | None) -> Iterator[Check]:
     """All lines of the thesis but its optima."""
+    yield from _transformations()
     yield from _two_links()
     yield from _sliders()
     yield from _chapter_three()
+
+
+def _transformations() -> Iterator[Check]:
+    """Chapter II: a link's transformation as the product of four, and the equilibrium of a link."""
+    theta, d, a, alpha = 0.7, 0.3, -0.4, 1.1
+    along_z = Transform(rot_z(theta), np.array([0, 0, d])).matrix()
+    along_x = Transform(rot_x(alpha), np.array([a, 0, 0])).matrix()
+    c, s, ca_, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+    printed = [[c, -ca_ * s, sa * s, a * c], [s, ca_ * c, -sa * c, a * s], [0, sa, ca_, d], [0, 0, 0, 1]]
+    yield agree(PAPER, "(2.3)-(2.8) T = T_z,theta T_z,d T_x,a T_x,alpha", printed, along_z @ along_x)
+    short = 0.15  # l_j = a - 0.15
+    link = Joint.from_dh("link", DH(0.0, d, a, alpha), mass=1.0, com=[-short, 0.0, 0.0])
+    way = link.before @ Transform(rot_z(theta), np.zeros(3)) @ link.after
+    centre = way.rotation @ link.com + way.translation
+    yield agree(
+        PAPER,
+        "(2.11), (2.12) x_j, x_Gj in the frame before",
+        [[a * c, a * s, d], [(a - short) * c, (a - short) * s, d]],
+        [way.translation, centre],
+    )
+    mechanism = varied(3, seed=3)
+    state = [x[3] for x in states(3)]
+    (loads,) = evaluate(mechanism, "joint_loads", state, "newton_euler")
+    worlds = [mechanism.pose(name, state[0]) for name in mechanism.coordinates]
+    j, beyond = 1, 2
+    body, R, Rd = mechanism.joints[j], worlds[j][:3, :3], worlds[beyond][:3, :3]
+    motion, rates = (call(body.name, *state[:k]) for call, k in ((mechanism.acceleration, 3), (mechanism.velocity, 2)))
+    r, omega, change = R @ body.com, rates[:3], motion[:3]
+    centre_acceleration = motion[3:] + np.cross(change, r) + np.cross(omega, np.cross(omega, r))
+    F_G = body.mass * (centre_acceleration - mechanism.gravity)
+    inertia = R @ body.inertia @ R.T
+    tau_G = inertia @ change + np.cross(omega, inertia @ omega)
+    near, far = worlds[j - 1][:3, 3], worlds[j][:3, 3]
+    F_d, tau_d = Rd @ loads[beyond, 3:], Rd @ loads[beyond, :3]
+    F_p, tau_p = R @ loads[j, 3:], R @ loads[j, :3]
+    yield agree(PAPER, "(2.1) equilibrium of forces on a link", F_G + F_d, F_p)
+    balance = tau_G + tau_d - np.cross(F_G, far + r - near) - np.cross(F_d, far - near)
+    yield agree(PAPER, "(2.2) equilibrium of moments on a link", balance, tau_p)
 
 
 def _two_links() -> Iterator[Check]:
@@ -108,6 +149,15 @@ def _sliders() -> Iterator[Check]:
         arm = Mechanism.load(name)
         found = {method: arm.inverse_dynamics(q, v, a, method=method) for method in METHODS}
         yield all_agree(PAPER, f"4.2 prismatic-revolute arm, {reading}", np.stack(tau, -1), found)
+    # Norms of the internal forces of the arm without offset: 0.5 kg each, the second 0.2 m from its joint; horizontal.
+    heading = np.stack([-np.sin(q[:, 1]), np.cos(q[:, 1])])  # d/dq2 of the way to the mass centre, along and across
+    inward = np.stack([-np.cos(q[:, 1]), -np.sin(q[:, 1])])
+    pull = 0.5 * 0.2 * (heading * a[:, 1] + inward * v[:, 1] ** 2)
+    loads = arm.joint_loads(q, v, a, method="newton_euler")
+    norms = np.linalg.norm(loads[..., 3:], axis=-1)
+    shift = np.stack([np.zeros(len(q)), a[:, 0]])
+    expected = [np.linalg.norm(pull + mass * shift, axis=0) for mass in (1.0, 0.5)]
+    yield agree(PAPER, "4.2 forces in slide and turn (norms)", np.stack(expected, -1), norms)
 
 
 def _chapter_three() -> Iterator[Check]:
