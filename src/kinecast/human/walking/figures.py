@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RIGHT, LEFT, TRUNK, FORCE, BAND, INK = "#1f6fb2", "#8fb8d8", "#37474f", "#d1495b", "#d9dde1", "#444444"
 ACCENTS = ("#1f6fb2", "#e09f3e", "#2a9d6f")
-SNAPSHOTS = 11
+SNAPSHOTS = 9
 ARROW = 0.45  # length of one body weight, as a part of stature
 _SIDE_COLOR = {"r": RIGHT, "l": LEFT}
 _SPINE = ("pelvis.turn", *(f"spine{k}.flexion" for k in range(1, 5)), "neck1.flexion", "neck2.flexion")
@@ -39,8 +39,8 @@ def strip(walk: Walk) -> Figure:
     chosen = np.interp(percent, np.linspace(0, 100, len(samples.t)), np.arange(len(samples.t))).round().astype(int)
     at = places(person, samples.q[chosen], _drawn(person))
     height = float(at["head_top"][:, 1].max())
-    weight, step = body_weight(person), 0.62 * height
-    figure = Figure(figsize=(13, 4.9), layout="constrained")
+    weight, step = body_weight(person), 0.6 * height
+    figure = Figure(figsize=(13, 6.1), layout="constrained")
     for axis, across, name in zip(figure.subplots(2, 1), (2, 0), ("from the side", "from behind"), strict=True):
         sign = 1.0 if across == 2 else -1.0  # seen from behind, the person's right is on the right
         axis.axhline(0, color="#b0b0b0", lw=1.2, zorder=0)
@@ -56,7 +56,7 @@ def strip(walk: Walk) -> Figure:
                     arrow = {"arrowstyle": "-|>", "color": FORCE, "lw": 1.4}
                     axis.annotate("", tip, (foot, 0), arrowprops=arrow, zorder=9)
             if across == 2:
-                axis.text(k * step, 1.06 * height, f"{percent[k]:.0f} %", ha="center", fontsize=9, color=INK)
+                axis.text(k * step, 1.06 * height, f"{percent[k]:.3g} %", ha="center", fontsize=9, color=INK)
         axis.set_xlim(-0.6 * step, (SNAPSHOTS - 0.4) * step)
         axis.set_ylim(-0.03 * height, 1.12 * height)
         axis.set_aspect("equal")
@@ -91,7 +91,7 @@ def curves(walk: Walk) -> Figure:
 def prints(walk: Walk) -> Figure:
     """Foot prints from above, the path of the zero moment point and the centres of pressure."""
     samples = walk.samples
-    figure = Figure(figsize=(12, 2.5), layout="constrained")
+    figure = Figure(figsize=(12, 1.75), layout="constrained")
     axis = figure.subplots()
     for side, when, shift in _standing(walk):
         sole = samples.corners[side][when][:, [2, 0]] + np.array([shift, 0.0])
@@ -109,7 +109,7 @@ def prints(walk: Walk) -> Figure:
     axis.set_aspect("equal")
     axis.set_xlabel("forward [m]", color=INK)
     axis.set_ylabel("left [m]", color=INK)
-    axis.margins(0.03, 0.12)
+    axis.margins(0.02, 0.1)
     _tidy(axis)
     axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
     return figure
@@ -150,7 +150,7 @@ def trunk_and_arms(walk: Walk) -> Figure:
 def strength(walk: Walk, most: int = 14) -> Figure:
     """How much of its strength each joint uses at the most."""
     use = list(walk.gait["strength_use"].items())[:most][::-1]
-    figure = Figure(figsize=(8, 0.28 * len(use) + 0.9), layout="constrained")
+    figure = Figure(figsize=(12, 0.24 * len(use) + 0.8), layout="constrained")
     axis = figure.subplots()
     values = [100 * value for _, value in use]
     axis.barh(
@@ -209,7 +209,7 @@ def _drawn(person: Structure) -> list[str]:
 
 def _person(axis: Axes, flat: dict[str, Array], near: str, height: float) -> None:
     """One snapshot; limbs of the side that is further away are drawn first."""
-    thin = 72 * 13 / 22 * 0.08
+    thin = 4.1  # points: of an arm
 
     def line(names: list[str], color: str, width: float, order: float) -> None:
         x, y = np.array([flat[name] for name in names]).T

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from kinecast.human.walking import figures
 from kinecast.human.walking.walk import Walk, WalkCheck
 
 # What the thesis (papers/000, 5.2) reports of its own walk, at 1.2 m/s and 0.6 m.
 _THESIS = (("variables", "330"), ("constraints", "1726"), ("active constraints", "244"), ("seconds", "34.10"))
+
+_FIGURES: dict[str, tuple[str, str, Callable[[Walk], Figure]]] = {
+    "strip": (
+        "One stride",
+        "From right heel strike to the next. Dark: right side, light: left side, red: what the ground does.",
+        figures.strip,
+    ),
+    "curves": (
+        "Angles, moments, forces",
+        "Right side, from its heel strike; the vertical line is toe-off. Forces in the joints are those between the "
+        "segments: muscles, which press the joint together, are not in them.",
+        figures.curves,
+    ),
+    "prints": ("From above", "Dotted: the prints before and after the stride.", figures.prints),
+    "trunk": ("Pelvis, trunk, arms", "Pelvis and thorax against the world.", figures.trunk_and_arms),
+    "strength": ("Strength", "The largest torque of each joint, in either direction, both sides.", figures.strength),
+}
 
 
 def page(walk: Walk, check: WalkCheck, problem: str) -> str:
@@ -26,12 +45,10 @@ def page(walk: Walk, check: WalkCheck, problem: str) -> str:
     ]
     if no:
         parts.append("<p>The figures show the best step of the solver, which is <b>not a solution</b>.</p>")
-    parts += [_gait(gait), _section("One stride", image(figures.strip(walk), "stick strip"))]
-    parts.append(_section("Angles, moments, forces", image(figures.curves(walk), "curves over one stride")))
-    parts.append(_comparison(gait["normative"]))
-    parts.append(_section("From above", image(figures.prints(walk), "foot prints and zero moment point")))
-    parts.append(_section("Pelvis, trunk, arms", image(figures.trunk_and_arms(walk), "pelvis, trunk and arms")))
-    parts.append(_section("Strength", image(figures.strength(walk), "use of strength")))
+    drawn = {key: image(draw(walk), heading) for key, (heading, _, draw) in _FIGURES.items()}
+    sections = {key: _section(heading, f"<p>{text}</p>\n{drawn[key]}") for key, (heading, text, _) in _FIGURES.items()}
+    parts += [_gait(gait), sections["strip"], sections["curves"], _comparison(gait["normative"])]
+    parts += [sections["prints"], sections["trunk"], sections["strength"]]
     parts += [_checks(check, gait["root_residual_n"]), _solution(walk)]
     parts.append(f"<h2>Problem</h2>\n<pre>{escape(problem)}</pre>")
     parts.append(f"<h2>Log</h2>\n<pre>{escape(chr(10).join(walk.log))}</pre>")
@@ -103,7 +120,7 @@ def _solution(walk: Walk) -> str:
         str(solution.variables),
         str(solution.constraints),
         str(solution.active),
-        f"{solution.seconds:.2f}",
+        f"{solution.seconds:.2f}, of which building and compiling {walk.summary()['seconds']['compile']:.2f}",
     )
     rows = [(name, mine, theirs) for (name, theirs), mine in zip(_THESIS, own, strict=True)]
     rows += [("iterations", str(solution.iterations), "not given"), ("violation", f"{solution.violation:.1e}", "1e-3")]
