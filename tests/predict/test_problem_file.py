@@ -51,7 +51,8 @@ BAD = [
     ({"guess": "nowhere.csv"}, "guess: must be line, quasi-static, coarse or the path of a motion file"),
     ({"mechanism": "planar3x"}, "mechanism"),
     ({"reference": "nowhere.csv"}, "reference"),
-    ({"knots": "free", "segments": "2", "via": "[{at: 0.5, q: [1, 1]}, {at: 0.6, q: [1, 1]}]"}, "too few"),
+    ({"segments": "2", "via": "[{at: 0.5, q: [1, 1]}, {at: 0.6, q: [1, 1]}]"}, "segments: must be 3 or more to meet"),
+    ({"knots": "free", "segments": "3", "via": "[{at: 0.5, q: [1, 1]}, {at: 0.6, q: [1, 1]}]"}, "3 segments are too"),
 ]
 
 

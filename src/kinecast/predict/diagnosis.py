@@ -123,7 +123,9 @@ class _Clinic:
         motion = self.answer.solution.x if start is None else start
         x0 = np.concatenate([np.nan_to_num(motion), np.full(len(program.relaxed), FIRST_PART)])
         settings = replace(workshop.task.settings, name="ipopt", max_iterations=ITERATIONS)
-        solution = solve(program, np.clip(x0, program.x_lower, program.x_upper), settings, workshop.report)
+        solution = solve(
+            program, np.clip(x0, program.x_lower, program.x_upper), settings, workshop.stop, workshop.report
+        )
         workshop.solved.append(solution)
         return solution, program
 

@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kinecast.errors import InputError
 from kinecast.motion.basis import Array, knot_kernel, local_basis
 
 DEGREE = 3
@@ -82,6 +83,16 @@ class Mesh:
         """Index of the knot that begins each segment."""
         moves = np.abs(np.diff(self.knot_map, axis=0)).max(axis=1) > 0.0
         return np.flatnonzero(moves)
+
+
+def free_mesh(segments: int, fractions: Sequence[float] = ()) -> Mesh:
+    """Every segment an arc of its own; the knots nearest to `fractions` of the duration (increasing) stay there."""
+    if segments == 1 and not fractions:
+        return Mesh((1,))
+    arcs = [round(fraction * segments) - 1 for fraction in fractions]
+    if len(set(arcs)) < len(arcs) or (arcs and (min(arcs) < 0 or max(arcs) > segments - 2)):
+        raise InputError(f"{segments} segments are too few for free knots: points on the way need knots of their own")
+    return Mesh((1,) * segments, tied=tuple(zip(arcs, fractions, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

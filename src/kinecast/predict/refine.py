@@ -20,7 +20,6 @@ from kinecast.predict.mesh import Mesh
 from kinecast.predict.program import Program
 from kinecast.predict.solve import Answer, Workshop, better
 from kinecast.predict.solvers import Status
-from kinecast.predict.transcribe import special_fractions
 
 ROUNDS = 6
 ITERATIONS = 200  # of one solve
@@ -33,7 +32,6 @@ SHORTEST_ARC = 0.25  # of an even segment: shorter runs on a limit are ripples
 RAMP = 2.0  # even segments: runs off the limits that are no longer are ramps between two of them
 
 
-STOPPED: tuple[Status, ...] = ("interrupted", "time_limit")
 BINDING = ("tau", "v", "load", "q")  # kinds of limits whose beginning and end make arcs
 
 
@@ -50,7 +48,7 @@ class Switch:
 def refine(workshop: Workshop, answer: Answer, tolerance: float) -> tuple[Answer, Status]:
     """Solve again on finer meshes until violation between points and change of J are below `tolerance` (both relative).
 
-    The status is that of the answer; "acceptable" if the tolerance was not reached, or why it was stopped on the way.
+    The status is that of the answer, or "acceptable" if the tolerance was not reached.
     """
     checks, segments, change = workshop.task.check_points, workshop.task.segments, np.inf
     for number in range(1, ROUNDS + 1):
@@ -60,7 +58,7 @@ def refine(workshop: Workshop, answer: Answer, tolerance: float) -> tuple[Answer
         finer = _solve_near(workshop, mesh, checks, answer, ends)
         if not finer.solved:
             workshop.say(f"refinement {number}: {finer.solution.status}; the mesh before it is kept")
-            return answer, finer.solution.status if finer.solution.status in STOPPED else "acceptable"
+            return answer, "acceptable"
         change = abs(finer.objective - answer.objective) / max(abs(finer.objective), 1e-300)
         beyond = between(workshop, finer)
         workshop.say(
@@ -88,7 +86,7 @@ def _solve_near(workshop: Workshop, mesh: Mesh, checks: int, answer: Answer, end
         program = workshop.program(mesh, checks, near=(ends, reach))
         found = workshop.solve(program, guess.from_motion(program, answer.spline, ends), warm=True, most=ITERATIONS)
         best = found if best is None else better(best, found)
-        if found.solved == known or found.solution.status in STOPPED:
+        if found.solved == known or workshop.stop.due():
             break
         if found.solved:
             answer, ends = found, program.ends(found.solution.x)
@@ -161,7 +159,7 @@ def _mesh(workshop: Workshop, answer: Answer, segments: int) -> tuple[Mesh, Arra
     if "jerk" in workshop.task.objectives:  # at a double knot it is infinite
         return Mesh((segments,)), np.array([duration])
     program = dense_program(workshop, answer)
-    wanted = special_fractions(workshop.task)
+    wanted = workshop.task.special_fractions
     fractions = list(wanted)
     apart = SHORTEST_ARC / segments
     for switch in switches(program, answer.solution.x):

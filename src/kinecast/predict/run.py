@@ -37,12 +37,20 @@ def run(
         say(line)
 
     workshop = Workshop.of(task, note, report)
+    with workshop.stop.on_interrupt():
+        answer, status, message = _solve(workshop, previous)
+    return _sum_up(workshop, answer, mechanism, problem, status, message, log, time.perf_counter() - start)
+
+
+def _solve(workshop: Workshop, previous: BSpline | None) -> tuple[Answer, Status, str]:
+    """The answer, its status, and a message where one is known already."""
+    task = workshop.task
     answer = workshop.first_answer(previous)
     status, message = answer.solution.status, ""
     if status in UNEXPLAINED:
         diagnosis = diagnose(workshop, answer)
         if diagnosis.start is not None:
-            note("all limits can be met; solving again from a motion that meets them")
+            workshop.say("all limits can be met; solving again from a motion that meets them")
             answer = workshop.solve(answer.program, diagnosis.start)
             status = answer.solution.status
             if status in UNEXPLAINED:
@@ -56,7 +64,9 @@ def run(
             status = "failed"
     if task.refine is not None and answer.solved:
         answer, status = refine(workshop, answer, task.refine)
-    return _sum_up(workshop, answer, mechanism, problem, status, message, log, time.perf_counter() - start)
+    if workshop.stop.reason:
+        return answer, workshop.stop.reason, ""
+    return answer, status, message
 
 
 def _sum_up(
@@ -81,7 +91,7 @@ def _sum_up(
         mechanism=mechanism,
         problem=problem,
         status=status,
-        message=message or _message(status, answer, everywhere),
+        message=message or _message(status, answer, everywhere, sum(s.iterations for s in solved)),
         objective=answer.objective,
         iterations=sum(s.iterations for s in solved),
         seconds=seconds,
@@ -99,7 +109,7 @@ def _sum_up(
     return motion
 
 
-def _message(status: Status, answer: Answer, everywhere: list[Excess]) -> str:
+def _message(status: Status, answer: Answer, everywhere: list[Excess], iterations: int) -> str:
     duration = answer.spline.duration
     worst = next((excess for excess in everywhere if excess.relative > WORTH_SAYING), None)
     if status in ("optimal", "acceptable"):
@@ -110,9 +120,8 @@ def _message(status: Status, answer: Answer, everywhere: list[Excess]) -> str:
         return (
             f"{text}; limits hold to within {worst.amount:.2g} {worst.group.unit} ({worst.where}, between grid points)."
         )
-    iterations = answer.solution.iterations
     reasons = {
-        "iteration_limit": f"Stopped at the limit of {iterations} iterations",
+        "iteration_limit": f"Stopped at the limit of {answer.solution.iterations} iterations",
         "time_limit": f"Stopped at the time limit of {answer.task.settings.time_limit} s",
         "interrupted": f"Interrupted after {iterations} iterations",
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from kinecast.motion.bspline import BSpline
 from kinecast.predict import guess
 from kinecast.predict.mesh import DEGREE, Mesh
 from kinecast.predict.program import Program
-from kinecast.predict.solvers import Report, Solution, Status, solve
+from kinecast.predict.solvers import Report, Solution, Status, Stop, solve
 from kinecast.predict.task import Task
 from kinecast.predict.terms import Terms
 from kinecast.predict.transcribe import choose_hessian, terms_of, transcribe, uniform_mesh
@@ -69,7 +70,7 @@ class Workshop:
     compile_seconds: float
     say: Say
     report: Report | None = None
-    begun: float = 0.0  # time.perf_counter() when work on the task began
+    stop: Stop = field(default_factory=Stop)
     solved: list[Solution] = field(default_factory=list)  # every solve so far, for what they took
 
     @classmethod
@@ -84,7 +85,8 @@ class Workshop:
         seconds = time.perf_counter() - start if fresh else 0.0
         say(f"kernels: {len(kernels)}, {fresh} of them compiled now")
         say(f"second derivatives: {hessian} ({why})")
-        return cls(task, terms, hessian, seconds, say, report, start)
+        limit = task.settings.time_limit  # for everything together, compiling included
+        return cls(task, terms, hessian, seconds, say, report, Stop() if limit is None else Stop(start + limit))
 
     def program(self, mesh: Mesh, check_points: int | None = None, near: tuple[Array, float] | None = None) -> Program:
         """The task on a mesh; `near` = (ends of arcs [s], reach): they stay within so many segments of these."""
@@ -96,12 +98,10 @@ class Workshop:
         `warm` trusts the start to be nearly the answer; `most` iterations are made if it is given.
         """
         settings = replace(self.task.settings, warm=warm)
-        if settings.time_limit is not None:  # it is for all solves together
-            settings = replace(settings, time_limit=settings.time_limit - (time.perf_counter() - self.begun))
         settings = settings if most is None else replace(settings, max_iterations=min(most, settings.max_iterations))
         size = abs(program.f(x0))
         scaled = replace(program, f_scale=size if 1e-12 < size < np.inf else 1.0)
-        solution = solve(scaled, x0, settings, self.report)
+        solution = solve(scaled, x0, settings, self.stop, self.report)
         self.solved.append(solution)
         duration = program.ends(solution.x)[-1]
         self.say(
@@ -134,7 +134,7 @@ class Workshop:
             best = better(best, self._from_start(program, guess.quasi_static(self.task, program)))
         rng = np.random.default_rng(self.task.seed)
         for k in range(1, self.task.starts):
-            if best.solution.status == "interrupted":
+            if self.stop.due():
                 break
             self.say(f"start {k + 1} of {self.task.starts}")
             other = self._from_start(program, guess.bent(program, x0, rng))
@@ -177,10 +177,10 @@ class Workshop:
         found: list[Answer] = []
         for start in starts:
             found.append(self.solve(coarse, start, most=SCOUTING))
-            if found[-1].solution.status in ("interrupted", "time_limit"):
-                return x0
-        best = min((answer for answer in found if answer.solved), key=lambda answer: answer.objective, default=None)
-        return x0 if best is None else guess.from_motion(program, best.spline)
+            if self.stop.due():
+                break
+        best = reduce(better, found)
+        return guess.from_motion(program, best.spline) if best.solved or self.stop.due() else x0
 
     def _coarse(self) -> Answer:
         """Coarse to fine: half the segments, from half of those, down to four."""
@@ -202,7 +202,7 @@ def program_spline(program: Program, x: Array) -> BSpline:
 
 
 def better(one: Answer, other: Answer) -> Answer:
-    """The answer to keep: a solved one, then the cheaper one; an interruption ends the search and is kept as such."""
+    """The answer to keep: a solved one, then the cheaper one; of two unsolved ones the less violated one."""
     if one.solved != other.solved:
         kept = one if one.solved else other
     elif one.solved:

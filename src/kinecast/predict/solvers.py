@@ -59,16 +59,46 @@ class Solution:
 
 
 @dataclass
-class _Watch:
-    """Why to stop before the solver would, the history, and the best point so far."""
+class Stop:
+    """Why to stop before the solvers would: Ctrl-C, or the `deadline` (of time.perf_counter). Solves may share one."""
 
-    deadline: float
+    deadline: float = np.inf
+    reason: Literal["", "interrupted", "time_limit"] = ""
+
+    def due(self) -> bool:
+        """Whether to stop now."""
+        if not self.reason and time.perf_counter() > self.deadline:
+            self.reason = "time_limit"
+        return bool(self.reason)
+
+    @contextmanager
+    def on_interrupt(self) -> Iterator[None]:
+        """Meanwhile the first Ctrl-C asks to stop, the second is the usual exception."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(*_: Any) -> None:
+            self.reason = "interrupted"
+            signal.signal(signal.SIGINT, usual)
+
+        usual = signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
+
+
+@dataclass
+class _Watch:
+    """What happens during a solve: the history, and the best point so far."""
+
+    stop: Stop
     report: Report | None
     history: list[tuple[float, float]] = field(default_factory=list)
     best: tuple[float, float, Array] | None = None
-    stop: Literal["", "interrupted", "time_limit"] = ""
     functions: float = 0.0
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 class _Callback(ca.Callback):
@@ -110,8 +140,9 @@ class _Callback(ca.Callback):
     def eval_buffer(self, arguments: Any, results: Any) -> int:
         views = [[None if b is None else np.frombuffer(b, dtype=float) for b in side] for side in (arguments, results)]
         try:
-            self._run(*views)
-        except Exception as error:  # CasADi would print it and go on; it is raised when the solver is done
+            with np.errstate(all="ignore"):  # a solver steps back from what is not a number
+                self._run(*views)
+        except BaseException as error:  # CasADi would print it and go on; it is raised when the solver is done
             self._watch.error = self._watch.error or error
             return 1
         return 0
@@ -204,11 +235,12 @@ class _Derivative(_Callback):
         return made
 
 
-def solve(program: Program, x0: Array, settings: Settings, report: Report | None = None) -> Solution:
-    """Solve from x0. Ctrl-C and the time limit stop at the next iteration and return the best point so far."""
+def solve(program: Program, x0: Array, settings: Settings, stop: Stop, report: Report | None = None) -> Solution:
+    """Solve from x0; `stop` ends it at the next iteration, with the best point so far."""
+    if stop.due():
+        return Solution(x0, stop.reason or "failed", "not begun", 0, [], 0.0, 0.0)
     start = time.perf_counter()
-    deadline = np.inf if settings.time_limit is None else start + settings.time_limit
-    watch = _Watch(deadline, report)
+    watch = _Watch(stop, report)
     fixed = program.x_lower >= program.x_upper
     view = View(program, np.where(fixed, program.x_lower, x0))
     oracle = _Oracle(view, watch)
@@ -229,20 +261,19 @@ def solve(program: Program, x0: Array, settings: Settings, report: Report | None
         "lbg": low * view.row_factor,
         "ubg": high * view.row_factor,
     }
-    with _interruptible(watch):
-        try:
-            x = view.whole(np.array(solver(**arguments)["x"]).ravel())
-            stats = solver.stats()
-            status, says = _STATUS[settings.name](stats), str(stats["return_status"])
-            iterations = int(stats.get("iter_count", len(watch.history)))
-        except RuntimeError as error:  # what happens inside a solver comes out as this
-            x, status, says, iterations = view.start, "failed", str(error).splitlines()[-1], len(watch.history)
+    try:
+        x = view.whole(np.array(solver(**arguments)["x"]).ravel())
+        stats = solver.stats()
+        status, says = _STATUS[settings.name](stats), str(stats["return_status"])
+        iterations = int(stats.get("iter_count", len(watch.history)))
+    except RuntimeError as error:  # what happens inside a solver comes out as this
+        x, status, says, iterations = view.start, "failed", str(error).splitlines()[-1], len(watch.history)
     if watch.error is not None:
         raise watch.error
-    if watch.best is not None and (watch.stop or status == "failed"):
+    if watch.best is not None and (stop.reason or status == "failed"):
         x = watch.best[2]
     seconds = time.perf_counter() - start
-    return Solution(x, watch.stop or status, says, iterations, watch.history, seconds, watch.functions)
+    return Solution(x, stop.reason or status, says, iterations, watch.history, seconds, watch.functions)
 
 
 def _watcher_shapes(view: View) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -266,29 +297,9 @@ def _watcher(view: View, watch: _Watch) -> Callable[[list[Any], list[Any]], None
             watch.best = rank, objective, x
         if watch.report is not None:
             watch.report(len(watch.history) - 1, objective, violation)
-        if not watch.stop and time.perf_counter() > watch.deadline:
-            watch.stop = "time_limit"
-        results[0][0] = 1.0 if watch.stop else 0.0
+        results[0][0] = 1.0 if watch.stop.due() else 0.0
 
     return run
-
-
-@contextmanager
-def _interruptible(watch: _Watch) -> Iterator[None]:
-    """The first Ctrl-C asks the solver to stop, the second is the usual exception."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: Any) -> None:
-        watch.stop = "interrupted"
-        signal.signal(signal.SIGINT, usual)
-
-    usual = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
 
 
 def _ipopt_options(program: Program, settings: Settings) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kinecast.files import Source
 from kinecast.mechanism import Structure
 from kinecast.motion.basis import Array
 from kinecast.predict.limits import bounds, load_bounds, per_joint
+from kinecast.predict.mesh import DEGREE, free_mesh
 from kinecast.predict.schema import AppliedLoad, Boundary, Data, ProblemFile
 from kinecast.predict.solvers import Settings
 from kinecast.predict.terms import OBJECTIVES, UserFunction
@@ -88,6 +89,13 @@ class Task:
         return replace(self, **changes)
 
     @cached_property
+    def special_fractions(self) -> list[float]:
+        """Fractions of the duration, inside it, at which something is asked for."""
+        wanted = [fraction for fraction, _ in self.via]
+        wanted += [r.at for r in self.requirements if r.at is not None]
+        return sorted({fraction for fraction in wanted if 0.0 < fraction < 1.0})
+
+    @cached_property
     def rest_to_rest(self) -> Array:
         """(2, n): whether position and velocity are given at the start, and at the end, with the velocity zero."""
         return np.array([np.isfinite(state[0]) & (state[1] == 0.0) for state in (self.start, self.end)])
@@ -123,13 +131,14 @@ def make_task(
         via.append((entry.at, np.array(states)))
     for where, state in [("start", start), ("end", end), *((f"via[{k}]", s) for k, (_, s) in enumerate(via))]:
         _inside(where, state, limits, structure, source)
+    _enough_segments(problem.segments, [start, end, *(state for _, state in via)], structure, source)
     objectives = _objectives(problem, duration, bool(costs), source)
     if "tracking" in objectives and reference is None:
         raise source.error("minimize.tracking", "needs a motion to track: give its file under the key reference")
     if reference is not None and "tracking" not in objectives:
         raise source.error("reference", "is not used: give minimize.tracking a weight above 0, or leave reference out")
     solver = problem.solver
-    return Task(
+    task = Task(
         structure=structure,
         segments=problem.segments,
         check_points=problem.check_points,
@@ -155,6 +164,10 @@ def make_task(
         starts=solver.starts,
         seed=problem.seed,
     )
+    if task.free_knots:
+        with at("segments"):
+            free_mesh(task.segments, task.special_fractions)
+    return task
 
 
 class _Places:
@@ -212,6 +225,18 @@ def _inside(where: str, state: Array, limits: dict[str, Array], structure: Struc
                     f"{where}.{kind}",
                     f"{kind}.{name} = {value:g} {unit} is outside its limits [{low:g}, {high:g}]",
                 )
+
+
+def _enough_segments(segments: int, states: list[Array], structure: Structure, source: Source) -> None:
+    """A coordinate has segments + 3 control points: no more conditions can be met than that."""
+    asked = np.sum([np.isfinite(state).sum(axis=0) for state in states], axis=0)
+    k = int(np.argmax(asked))
+    if asked[k] > segments + DEGREE:
+        name = structure.coordinates[k]
+        raise source.error(
+            "segments",
+            f"must be {asked[k] - DEGREE} or more to meet the {asked[k]} conditions on {name}, got {segments}",
+        )
 
 
 def _objectives(problem: ProblemFile, duration: tuple[float, float], costs: bool, source: Source) -> dict[str, float]:

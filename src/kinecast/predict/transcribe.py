@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinecast.errors import InputError
 from kinecast.motion.basis import Array
 from kinecast.motion.spline import cubic
-from kinecast.predict.mesh import GAUSS_POINTS, Grid, Indices, Mesh, make_grid
+from kinecast.predict.mesh import GAUSS_POINTS, Grid, Indices, Mesh, free_mesh, make_grid
 from kinecast.predict.program import Program
 from kinecast.predict.rows import Group, PathRows, StateRows, StateRowsMaker, TimeRows
 from kinecast.predict.task import LoadInTime, Task
@@ -53,20 +52,7 @@ def choose_hessian(task: Task, terms: Terms) -> tuple[str, str]:
 def uniform_mesh(task: Task, segments: int | None = None) -> Mesh:
     """The mesh that a task asks for, or one with another number of segments."""
     count = task.segments if segments is None else segments
-    if not task.free_knots or count == 1:
-        return Mesh((count,))
-    fractions = special_fractions(task)
-    arcs = [round(fraction * count) - 1 for fraction in fractions]
-    if len(set(arcs)) < len(arcs) or (arcs and (min(arcs) < 0 or max(arcs) > count - 2)):
-        raise InputError(f"free knots need a segment or more between points on the way; {count} segments are too few")
-    return Mesh((1,) * count, tied=tuple(zip(arcs, fractions, strict=True)))
-
-
-def special_fractions(task: Task) -> list[float]:
-    """Fractions of the duration, inside it, at which something is asked for."""
-    wanted = [fraction for fraction, _ in task.via]
-    wanted += [r.at for r in task.requirements if r.at is not None]
-    return sorted({fraction for fraction in wanted if 0.0 < fraction < 1.0})
+    return free_mesh(count, task.special_fractions) if task.free_knots else Mesh((count,))
 
 
 def transcribe(
@@ -83,7 +69,7 @@ def transcribe(
 
     With `near` = (ends of arcs [s], reach), every one but the last stays within so many segments of where it is there.
     """
-    places = [mesh.place(fraction) for fraction in special_fractions(task)]
+    places = [mesh.place(fraction) for fraction in task.special_fractions]
     gauss_points = 1 if terms.only_time else GAUSS_POINTS
     grid = make_grid(mesh, check_points or task.check_points, terms.orders, places, gauss_points)
     rows = _Rows(task, grid, terms)
