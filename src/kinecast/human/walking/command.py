@@ -12,8 +12,8 @@ import numpy as np
 
 from kinecast.errors import InputError
 from kinecast.human.skeleton import human
+from kinecast.human.solving import Report
 from kinecast.human.walking.run import write_run
-from kinecast.human.walking.solve import Report
 from kinecast.human.walking.walk import walk
 
 # Who walks when nothing is said.

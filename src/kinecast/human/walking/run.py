@@ -21,10 +21,11 @@ from kinecast.errors import InputError
 from kinecast.files import read_whole, write_whole
 from kinecast.human.carrying import carrying
 from kinecast.human.contact import SIDE_NAMES, SIDES, reaction_columns
+from kinecast.human.solving import Stage
 from kinecast.human.walking.gait import JOINTS
 from kinecast.human.walking.problem import build
 from kinecast.human.walking.settings import GIVEN, as_data, task_of
-from kinecast.human.walking.solve import Stage, StepSolution
+from kinecast.human.walking.solve import StepSolution
 from kinecast.human.walking.task import WalkTask
 from kinecast.human.walking.walk import Walk, WalkCheck
 from kinecast.mechanism import Structure

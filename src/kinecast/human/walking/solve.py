@@ -16,42 +16,20 @@ Example::
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
-from kinecast.human import interior_point
-from kinecast.human.interior_point import Outcome, Settings
+from kinecast.human.interior_point import Outcome
 from kinecast.human.skeleton import stature, zero_position
-from kinecast.human.transcription import Transcription
+from kinecast.human.solving import FEASIBILITY, Report, Stage, Stages, Status, better, status_of, violated
 from kinecast.human.walking.problem import StepProblem, build
 from kinecast.human.walking.task import WalkTask, check_task, natural_step_length
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
 
-Status = Literal["optimal", "acceptable", "infeasible", "iteration_limit", "time_limit", "interrupted", "failed"]
-# stage, iteration, objective, largest violation of a row, optimality
-Report = Callable[[str, int, float, float, float], None]
-
-FEASIBILITY, OPTIMALITY = 1e-6, 1e-4
-ACCEPTABLE = 1e-2  # optimality of a step that is good enough to show, and said to be no better
 EASY_SPEED = 1.2  # of a person of 1.75 m [m/s]
 CONTINUATION = (0.25, 0.5, 0.75, 1.0)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One run of the interior-point method; `seconds` splits functions, derivatives, linear algebra and total."""
-
-    name: str
-    status: str
-    iterations: int
-    objective: float
-    violation: float
-    optimality: float
-    seconds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -108,7 +86,7 @@ def solve_step(
     began = time.perf_counter()
     check_task(structure, task)
     problem = build(structure, task)
-    return _Driver(problem, report, began, max_seconds, max_iterations).run(start)
+    return _Driver(problem, Stages(report, max_seconds, max_iterations, began)).run(start)
 
 
 def built_in_start(problem: StepProblem) -> Array:
@@ -125,12 +103,8 @@ def built_in_start(problem: StepProblem) -> Array:
 
 
 class _Driver:
-    def __init__(
-        self, problem: StepProblem, report: Report | None, began: float, max_seconds: float, max_iterations: int
-    ) -> None:
-        self.problem, self.report, self.began = problem, report, began
-        self.max_seconds, self.max_iterations = max_seconds, max_iterations
-        self.stages: list[Stage] = []
+    def __init__(self, problem: StepProblem, stages: Stages) -> None:
+        self.problem, self.stages = problem, stages
 
     def run(self, start: StepSolution | Array | None) -> StepSolution:
         """All stages, fall-backs included."""
@@ -139,17 +113,19 @@ class _Driver:
         if best.status in ("optimal", "interrupted", "time_limit"):
             return self.answer(best)
         other = self.both(self.problem, x, ", without curvature", curvature=False)
-        best = _better(best, other)
+        best = better(best, other)
         if best.status in ("optimal", "interrupted", "time_limit"):
             return self.answer(best)
-        return self.answer(_better(best, self.continued()))
+        return self.answer(better(best, self.continued()))
 
     def both(self, problem: StepProblem, x: Array, label: str, curvature: bool = True) -> Outcome:
         """Feasibility, then effort from there."""
-        feasible = self.stage("feasibility" + label, problem.feasibility, x, curvature=curvature, enough=True)
+        feasible = self.stages.run(
+            "feasibility" + label, problem.feasibility, x, curvature=curvature, feasible_is_enough=True
+        )
         if feasible.status != "optimal":
             return feasible
-        effort = self.stage("effort" + label, problem.effort, feasible.x)
+        effort = self.stages.run("effort" + label, problem.effort, feasible.x)
         if effort.violation > FEASIBILITY:
             return replace(feasible, status=effort.status, optimality=np.inf)
         return effort
@@ -175,72 +151,22 @@ class _Driver:
             return replace(outcome, status="stalled", violation=np.inf)
         return outcome
 
-    def stage(
-        self, name: str, problem: Transcription, x: Array, *, curvature: bool = True, enough: bool = False
-    ) -> Outcome:
-        """One run of the interior-point method."""
-        report = self.report
-
-        def told(iteration: int, objective: float, violation: float, optimality: float) -> None:
-            if report:
-                report(name, iteration, objective, violation, optimality)
-
-        left = self.max_seconds - (time.perf_counter() - self.began)
-        settings = Settings(
-            FEASIBILITY,
-            OPTIMALITY,
-            self.max_iterations,
-            max(left, 0.0),
-            feasible_is_enough=enough,
-            curvature=curvature,
-        )
-        outcome = interior_point.solve(problem, x, settings, told)
-        self.stages.append(
-            Stage(
-                name,
-                outcome.status,
-                outcome.iterations,
-                outcome.objective,
-                outcome.violation,
-                outcome.optimality,
-                outcome.seconds,
-            )
-        )
-        return outcome
-
     def answer(self, best: Outcome) -> StepSolution:
         """The outcome with its status in words."""
-        status = _status(best)
+        status = status_of(best)
         return StepSolution(
             self.problem,
             best.x,
             status,
-            _message(self.problem, best, status, sum(stage.iterations for stage in self.stages)),
+            _message(self.problem, best, status, self.stages.iterations),
             self.problem.effort.values(best.x)[0],
             best.violation,
             best.optimality,
             best.multipliers,
-            tuple(self.stages),
+            tuple(self.stages.done),
             best.active,
-            time.perf_counter() - self.began,
+            self.stages.seconds,
         )
-
-
-def _better(a: Outcome, b: Outcome) -> Outcome:
-    """An optimal outcome, else the one that violates less, else the one nearer to optimality."""
-    if (a.status == "optimal") != (b.status == "optimal"):
-        return a if a.status == "optimal" else b
-    if max(a.violation, b.violation) > FEASIBILITY:
-        return a if a.violation <= b.violation else b
-    return a if a.optimality <= b.optimality else b
-
-
-def _status(outcome: Outcome) -> Status:
-    if outcome.status == "stalled":
-        if outcome.violation > FEASIBILITY:
-            return "infeasible"
-        return "acceptable" if outcome.optimality <= ACCEPTABLE else "failed"
-    return outcome.status
 
 
 def _message(problem: StepProblem, outcome: Outcome, status: Status, iterations: int) -> str:
@@ -263,11 +189,7 @@ def _message(problem: StepProblem, outcome: Outcome, status: Status, iterations:
 
 def violations(problem: StepProblem, x: Array) -> list[tuple[str, float]]:
     """Rows that are violated by more than the tolerance, as (name, amount), worst first."""
-    _, c = problem.effort.values(x)
-    excess = np.maximum(problem.effort.low - c, c - problem.effort.high)
-    order = np.argsort(-excess)
-    names = problem.effort.rows.names
-    return [(names[k], float(excess[k])) for k in order if excess[k] > FEASIBILITY]
+    return violated(problem.effort, problem.effort.rows.names, x)
 
 
 def _variables_of(problem: StepProblem, start: StepSolution | Array) -> Array:

@@ -23,10 +23,11 @@ import numpy as np
 from kinecast.errors import KinecastError
 from kinecast.human.carrying import carried, carrying, unloaded
 from kinecast.human.contact import SIDES, ground_reaction
+from kinecast.human.solving import Report
 from kinecast.human.walking.checks import StepCheck, check_step, forward_error, step_margins
 from kinecast.human.walking.gait import gait_numbers, phase_names
 from kinecast.human.walking.settings import task_of
-from kinecast.human.walking.solve import Report, StepSolution, solve_step
+from kinecast.human.walking.solve import StepSolution, solve_step
 from kinecast.human.walking.stride import Samples, stride_of
 from kinecast.human.walking.task import Phases, WalkTask
 from kinecast.mechanism import Structure
