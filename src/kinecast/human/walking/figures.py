@@ -6,30 +6,35 @@ heel strike; angles in degrees.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Polygon
+from matplotlib.patches import Polygon
 
 from kinecast.human.contact import SIDE_NAMES, SIDES, body_weight
+from kinecast.human.drawing import (
+    ACCENTS,
+    BAND,
+    FORCE,
+    INK,
+    RIGHT,
+    SIDE_COLOR,
+    TRUNK,
+    draw_person,
+    drawn,
+    places,
+    tidy,
+)
 from kinecast.human.walking.gait import Curves, Normal, normal_curves
-from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
 
 if TYPE_CHECKING:
     from kinecast.human.walking.walk import Walk
 
-RIGHT, LEFT, TRUNK, FORCE, BAND, INK = "#1f6fb2", "#8fb8d8", "#37474f", "#d1495b", "#d9dde1", "#444444"
-ACCENTS = ("#1f6fb2", "#e09f3e", "#2a9d6f")
 SNAPSHOTS = 9
 ARROW = 0.45  # length of one body weight, as a part of stature
-_SIDE_COLOR = {"r": RIGHT, "l": LEFT}
-_SPINE = ("pelvis.turn", *(f"spine{k}.flexion" for k in range(1, 5)), "neck1.flexion", "neck2.flexion")
-_LIMBS = (("hip_{}.flexion", "knee_{}.flexion", "ankle_{}.dorsiflexion"),
-          ("shoulder_{}.flexion", "elbow_{}.flexion", "wrist_{}.flexion", "grip_{}"))  # fmt: skip
-_FOOT = ("ankle_{}.dorsiflexion", "heel_{}", "ball_{}", "toe_{}")
 
 
 def strip(walk: Walk) -> Figure:
@@ -37,7 +42,7 @@ def strip(walk: Walk) -> Figure:
     samples, person = walk.samples, walk.person
     percent = np.linspace(0, 100, SNAPSHOTS)
     chosen = np.interp(percent, np.linspace(0, 100, len(samples.t)), np.arange(len(samples.t))).round().astype(int)
-    at = places(person, samples.q[chosen], _drawn(person))
+    at = places(person, samples.q[chosen], drawn(person))
     height = float(at["head_top"][:, 1].max())
     weight, step = body_weight(person), 0.6 * height
     figure = Figure(figsize=(13, 6.1), layout="constrained")
@@ -47,7 +52,7 @@ def strip(walk: Walk) -> Figure:
         for k, frame in enumerate(chosen):
             middle = at["pelvis.turn"][k, across]
             flat = {p: np.array([k * step + sign * (x[k, across] - middle), x[k, 1]]) for p, x in at.items()}
-            _person(axis, flat, near="r" if across == 2 else "both", height=height)
+            draw_person(axis, flat, near="r" if across == 2 else "both", height=height)
             for side in SIDES:
                 force, pressure = samples.reaction[side][frame, :3] / weight, samples.pressure(side)[frame]
                 if force[1] > 0.03:
@@ -95,12 +100,12 @@ def prints(walk: Walk) -> Figure:
     axis = figure.subplots()
     for side, when, shift in _standing(walk):
         sole = samples.corners[side][when][:, [2, 0]] + np.array([shift, 0.0])
-        axis.add_patch(Polygon(sole, facecolor=_SIDE_COLOR[side], alpha=0.15 if shift else 0.4, edgecolor="none"))
-        axis.add_patch(Polygon(sole, facecolor="none", edgecolor=_SIDE_COLOR[side], lw=1.2, ls=":" if shift else "-"))
+        axis.add_patch(Polygon(sole, facecolor=SIDE_COLOR[side], alpha=0.15 if shift else 0.4, edgecolor="none"))
+        axis.add_patch(Polygon(sole, facecolor="none", edgecolor=SIDE_COLOR[side], lw=1.2, ls=":" if shift else "-"))
     for side in SIDES:
         pressure = samples.pressure(side)
         label = f"centre of pressure, {SIDE_NAMES[side]}"
-        axis.plot(pressure[:, 1], pressure[:, 0], color=_SIDE_COLOR[side], lw=2.6, label=label)
+        axis.plot(pressure[:, 1], pressure[:, 0], color=SIDE_COLOR[side], lw=2.6, label=label)
     breaks = np.flatnonzero(np.hypot(*np.diff(samples.zmp, axis=0).T) > 0.03)
     zmp = np.insert(samples.zmp, breaks + 1, np.nan, axis=0)
     axis.plot(zmp[:, 1], zmp[:, 0], color=FORCE, lw=1.3, label="zero moment point")
@@ -110,7 +115,7 @@ def prints(walk: Walk) -> Figure:
     axis.set_xlabel("forward [m]", color=INK)
     axis.set_ylabel("left [m]", color=INK)
     axis.margins(0.02, 0.1)
-    _tidy(axis)
+    tidy(axis)
     axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
     return figure
 
@@ -135,7 +140,7 @@ def trunk_and_arms(walk: Walk) -> Figure:
         own = q[:, names.index(f"pelvis.{pelvis}")]
         axes[0].plot(percent, own, color=color, lw=1.8, label=label)
         axes[1].plot(percent, own + total(spine), color=color, lw=1.8, label=label)
-    for side, color in _SIDE_COLOR.items():
+    for side, color in SIDE_COLOR.items():
         for joint, style in (("shoulder", "-"), ("elbow", "--")):
             if f"{joint}_{side}.flexion" in names:
                 angle, label = q[:, names.index(f"{joint}_{side}.flexion")], f"{joint}, {SIDE_NAMES[side]}"
@@ -161,75 +166,13 @@ def strength(walk: Walk, most: int = 14) -> Figure:
     axis.axvline(100, color=INK, lw=1, ls=(0, (4, 3)))
     axis.set_xlim(0, max(110.0, max(values) + 10))
     axis.set_xlabel("largest torque, percent of the joint's strength", color=INK)
-    _tidy(axis)
+    tidy(axis)
     axis.tick_params(axis="y", length=0, labelsize=8)
     axis.grid(visible=False, axis="y")
     return figure
 
 
 # ---------------------------------------------------------------------------------------------------------- the pieces
-
-
-def places(structure: Structure, q: Array, wanted: list[str]) -> dict[str, Array]:
-    """World positions (N, 3) of points and joints at positions q (N, n): for drawing, without compiling anything."""
-    column = {name: k for k, name in enumerate(structure.coordinates)}
-    poses: dict[str | None, tuple[Array, Array]] = {None: (np.eye(3)[None], np.zeros((1, 3)))}
-    for k in structure.order:
-        joint = structure.joints[k]
-        rotation, origin = poses[joint.parent]
-        origin, rotation = origin + rotation @ joint.before.translation, rotation @ joint.before.rotation
-        if joint.moves:
-            value = q[:, column[joint.name], None]
-            if joint.turns:
-                rotation = rotation @ _turning(joint.axis, value)
-            else:
-                origin = origin + value * (rotation @ joint.axis)
-        poses[joint.name] = (rotation @ joint.after.rotation, origin + rotation @ joint.after.translation)
-    found = {}
-    for name in wanted:
-        point = structure.point(name)
-        rotation, origin = poses[point.joint]
-        found[name] = np.broadcast_to(origin + rotation @ point.at, (len(q), 3))
-    return found
-
-
-def _turning(axis: Array, angle: Array) -> Array:
-    """Rotations (N, 3, 3) about an axis by angles (N, 1)."""
-    x, y, z = axis
-    skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    angle = angle[..., None]
-    return np.asarray(np.eye(3) + np.sin(angle) * skew + (1 - np.cos(angle)) * (skew @ skew))
-
-
-def _drawn(person: Structure) -> list[str]:
-    both = [name.format(side) for side in SIDES for name in (*_LIMBS[0], *_LIMBS[1], *_FOOT)]
-    loads = [joint.name for joint in person.joints if joint.name in ("backpack", "load_r", "load_l")]
-    return list(dict.fromkeys([*_SPINE, "head_top", *both, *loads]))
-
-
-def _person(axis: Axes, flat: dict[str, Array], near: str, height: float) -> None:
-    """One snapshot; limbs of the side that is further away are drawn first."""
-    thin = 4.1  # points: of an arm
-
-    def line(names: list[str], color: str, width: float, order: float) -> None:
-        x, y = np.array([flat[name] for name in names]).T
-        axis.plot(x, y, color=color, lw=width, solid_capstyle="round", solid_joinstyle="round", zorder=order)
-
-    for side in SIDES:
-        order, color = (6.0 if side == "r" or near == "both" else 2.0), _SIDE_COLOR[side]
-        foot = np.array([flat[name.format(side)] for name in _FOOT])
-        axis.add_patch(Polygon(foot, facecolor=color, edgecolor=color, lw=1.2, joinstyle="round", zorder=order))
-        line([name.format(side) for name in _LIMBS[0]], color, 1.6 * thin, order)
-        line([name.format(side) for name in _LIMBS[1]], color, thin, order + (1 if side == "r" else -1))
-        line(["spine4.flexion", f"shoulder_{side}.flexion"], TRUNK, thin, 4.0)
-        line(["pelvis.turn", f"hip_{side}.flexion"], TRUNK, thin, 4.0)
-    line(list(_SPINE), TRUNK, 1.9 * thin, 4.5)
-    middle, top = flat["neck2.flexion"], flat["head_top"]
-    radius = 0.5 * float(np.hypot(*(top - middle))) + 0.006 * height
-    axis.add_patch(Circle((0.5 * (middle + top)).tolist(), radius, color=TRUNK, zorder=5))
-    for name in ("backpack", "load_r", "load_l"):
-        if name in flat:
-            axis.plot(*flat[name], marker="s", ms=9 if name == "backpack" else 6, color="#8d6e63", zorder=8)
 
 
 def _standing(walk: Walk) -> list[tuple[str, int, float]]:
@@ -266,14 +209,4 @@ def _frame(axis: Axes, title: str) -> None:
     axis.set_title(title, fontsize=10, loc="left", color=INK)
     axis.axhline(0, color="#9aa3a8", lw=0.8, zorder=0)
     axis.set_xlim(0, 100)
-    _tidy(axis)
-
-
-def _tidy(axis: Any) -> None:
-    axis.grid(visible=True, color="#eceff1", lw=0.8)
-    axis.set_axisbelow(True)
-    axis.tick_params(colors=INK, labelsize=9)
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axis.spines[side].set_color("#9aa3a8")
+    tidy(axis)
