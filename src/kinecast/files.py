@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,3 +66,19 @@ def write_whole(path: Path, text: str) -> None:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def write_folder(folder: Path, files: Mapping[str, str], stale: Iterable[str] = ()) -> None:
+    """Write text files by name into a folder, which is made if need be; `stale` ones are taken away.
+
+    The last file is taken away first and written last, so that a folder that has it belongs to one finished run.
+    """
+    last = list(files)[-1]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (last, *stale):
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+    for name, text in files.items():
+        write_whole(folder / name, text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from kinecast.human.page import section, table
 from kinecast.human.walking import figures
 from kinecast.human.walking.walk import Walk, WalkCheck
 
@@ -46,23 +47,13 @@ def page(walk: Walk, check: WalkCheck, problem: str) -> str:
     if no:
         parts.append("<p>The figures show the best step of the solver, which is <b>not a solution</b>.</p>")
     drawn = {key: image(draw(walk), heading) for key, (heading, _, draw) in _FIGURES.items()}
-    sections = {key: _section(heading, f"<p>{text}</p>\n{drawn[key]}") for key, (heading, text, _) in _FIGURES.items()}
+    sections = {key: section(heading, f"<p>{text}</p>\n{drawn[key]}") for key, (heading, text, _) in _FIGURES.items()}
     parts += [_gait(gait), sections["strip"], sections["curves"], _comparison(gait["normative"])]
     parts += [sections["prints"], sections["trunk"], sections["strength"]]
     parts += [_checks(check, gait["root_residual_n"]), _solution(walk)]
     parts.append(f"<h2>Problem</h2>\n<pre>{escape(problem)}</pre>")
     parts.append(f"<h2>Log</h2>\n<pre>{escape(chr(10).join(walk.log))}</pre>")
     return document(title, parts)
-
-
-def _section(heading: str, content: str) -> str:
-    return f"<h2>{escape(heading)}</h2>\n{content}"
-
-
-def _table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
-    head = "<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in header) + "</tr>" if header else ""
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table>{head}{body}</table>"
 
 
 def _gait(gait: dict[str, Any]) -> str:
@@ -86,7 +77,7 @@ def _gait(gait: dict[str, Any]) -> str:
         ("knee extension moment", f"{peak['knee_extension']:.2f} N m/kg", "0.37 to 0.74"),
         ("ankle plantarflexion moment", f"{peak['ankle_plantarflexion']:.2f} N m/kg", "1.19 to 1.46"),
     ]  # fmt: skip
-    return _table(rows, ("", "predicted", "normal gait, adults at 1.2 to 1.4 m/s"))
+    return table(rows, ("", "predicted", "normal gait, adults at 1.2 to 1.4 m/s"))
 
 
 def _comparison(normative: list[dict[str, Any]]) -> str:
@@ -94,7 +85,7 @@ def _comparison(normative: list[dict[str, Any]]) -> str:
         (entry["curve"].replace("_", " "), f"{entry['r']:.3f}", f"{entry['rmse']:.3g} {entry['unit']}", entry["source"])
         for entry in normative
     ]
-    return _table(rows, ("beside normal gait", "correlation", "root mean square", "source"))
+    return table(rows, ("beside normal gait", "correlation", "root mean square", "source"))
 
 
 def _checks(check: WalkCheck, residual: float) -> str:
@@ -111,7 +102,7 @@ def _checks(check: WalkCheck, residual: float) -> str:
         ("left on the global coordinates", f"{residual:.1e} N, N m"),
         ("torques and reactions integrated forward end up off by", f"{1000 * check.forward_error:.2g} mm"),
     ]
-    return _section("Checks, also between the instants of the constraints", _table(rows))
+    return section("Checks, also between the instants of the constraints", table(rows))
 
 
 def _solution(walk: Walk) -> str:
@@ -125,4 +116,4 @@ def _solution(walk: Walk) -> str:
     rows = [(name, mine, theirs) for (name, theirs), mine in zip(_THESIS, own, strict=True)]
     rows += [("iterations", str(solution.iterations), "not given"), ("violation", f"{solution.violation:.1e}", "1e-3")]
     rows.append(("optimality", f"{solution.optimality:.1e}", "1e-3"))
-    return _section("Optimisation", _table(rows, ("", "this walk", "Barman 2020 (1.2 m/s, 0.6 m)")))
+    return section("Optimisation", table(rows, ("", "this walk", "Barman 2020 (1.2 m/s, 0.6 m)")))

@@ -18,7 +18,7 @@ import numpy as np
 
 from kinecast import __version__
 from kinecast.errors import InputError
-from kinecast.files import read_whole, write_whole
+from kinecast.files import read_whole, write_folder, write_whole
 from kinecast.human.carrying import carrying
 from kinecast.human.contact import SIDE_NAMES, SIDES, reaction_columns
 from kinecast.human.solving import Stage
@@ -52,21 +52,14 @@ def write_run(walk: Walk, folder: Path) -> Path:
     problem = dump(problem_data(walk))
     files = {
         "problem.yaml": problem,
+        "person.yaml": dump(walk.person_alone.as_data()),
         MOTION if walk.ok else UNSOLVED: motion_csv(shown),
         "solution.json": json.dumps(_solution(walk)) + "\n",
         "log.txt": "\n".join([*walk.log, ""]),
         "report.html": page(shown, check, problem),
+        "result.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for stale in ("result.json", UNSOLVED if walk.ok else MOTION):
-            (folder / stale).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-    walk.person_alone.write(folder / "person.yaml")
-    for name, text in files.items():
-        write_whole(folder / name, text)
-    write_whole(folder / "result.json", json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    write_folder(folder, files, stale=(UNSOLVED if walk.ok else MOTION,))
     return folder
 
 
