@@ -32,8 +32,8 @@ def test_derivatives_by_the_ends_of_arcs(mesh, rng):
         step = 1e-6 * (np.arange(len(ends)) == arc)
         ahead, behind = grid.weights(ends + step), grid.weights(ends - step)
         mine = (grid.ends == arc) & np.insert(np.diff(grid.ends, axis=1) != 0, 0, True, axis=1)
-        first = (found.first * mine[:, None, None, :]).sum(axis=-1)
-        second = (found.second * mine[:, None, None, :, None]).sum(axis=-2)
+        first = (found.first * mine[:, :, None, None]).sum(axis=1)
+        second = (found.second * mine[:, :, None, None, None]).sum(axis=1)
         expected = (ahead.W - behind.W) / 2e-6
         np.testing.assert_allclose(first, expected, atol=DIFFERENCE * np.abs(found.first).max())
         expected = (ahead.first - behind.first) / 2e-6

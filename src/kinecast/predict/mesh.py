@@ -99,7 +99,8 @@ def free_mesh(segments: int, fractions: Sequence[float] = ()) -> Mesh:
 class Weights:
     """State weights at all grid points G: `W` (G, orders, degree + 1) and their derivatives by the local ends of arcs.
 
-    `first` (..., L) and `second` (..., L, L). z[order, i] = sum over j of W[order, j] c[j, i].
+    `first` (G, L, orders, degree + 1), `second` (G, L, L, orders, degree + 1). z[order, i] = sum over j of
+    W[order, j] c[j, i].
     """
 
     W: Array
@@ -172,28 +173,35 @@ class Grid:
         return np.asarray((self.time_map * ends[self.ends]).sum(axis=1))
 
     @cached_property
-    def _unit_weights(self) -> Array:
-        """Weights of one arc that lasts a second."""
+    def unit_weights(self) -> Array:
+        """`W` of one arc that lasts a second; W of order r goes with the duration to the power -r."""
         knots = self._local_map[..., 0]
         time = knots[:, DEGREE - 1] + self.fraction * (knots[:, DEGREE] - knots[:, DEGREE - 1])
         return local_basis(knots, time, DEGREE, self.orders - 1)
 
+    @cached_property
+    def unit_weights_transposed(self) -> Array:
+        """(G, degree + 1, orders), contiguous."""
+        return np.ascontiguousarray(np.swapaxes(self.unit_weights, 1, 2))
+
+    @cached_property
+    def in_quadrature(self) -> Array:
+        """(G, 1): 1 at the points of the quadrature, 0 at those of path limits."""
+        return (np.arange(len(self.segment)) >= self.n_checks).astype(float)[:, None]
+
     def weights(self, ends: Array) -> Weights:
         """The weights for given ends of the arcs [s]."""
-        if len(self.mesh.arcs) == 1:  # only the duration T counts: W of order r goes with T^-r
-            duration, order = ends[-1], np.arange(self.orders)[:, None]
-            W = self._unit_weights * duration ** -order.astype(float)
-            return Weights(
-                W, (W * (-order / duration))[..., None], (W * (order * (order + 1) / duration**2))[..., None, None]
-            )
         knots = (self._local_map @ ends[self.ends][..., None])[..., 0]
         W, first, second = knot_kernel(DEGREE, self.orders - 1, True).ufunc(knots, self.fraction)
-        to_ends = self._local_map
-        first = first @ to_ends
-        second = np.swapaxes(to_ends, 1, 2)[:, None] @ second @ to_ends[:, None]
-        shape = (len(knots), self.orders, DEGREE + 1)
+        shape, count = (self.orders, DEGREE + 1), self.ends.shape[1]
+        by_ends = np.swapaxes(self._local_map, 1, 2)  # (G, L, 2 degree)
+        first = by_ends @ np.swapaxes(first, 1, 2)
+        second = by_ends[:, None] @ second @ self._local_map[:, None]
+        second = np.moveaxis(second, 1, -1)
         return Weights(
-            W.reshape(shape), first.reshape(*shape, -1), second.reshape(*shape, second.shape[-1], second.shape[-1])
+            W.reshape(-1, *shape),
+            first.reshape(-1, count, *shape),
+            np.ascontiguousarray(second).reshape(-1, count, count, *shape),
         )
 
 

@@ -1,9 +1,8 @@
 """The sparse nonlinear program: values, gradient, Jacobian and Hessian of all grid points from one kernel call each.
 
 Variables x: control points (control point by control point, the n coordinates together), ends of arcs [s],
-relaxations. With B the derivative of the state z by the variables near a grid point, a limited quantity c(z) has the
-gradient B^T dc/dz (41)-(42), and the Lagrangian's Hessian is the sum over grid points of B^T H B + sum_k g_k d2 z_k,
-with g and H the gradient and Hessian by z of what the point contributes.
+relaxations. The kernels answer for the state z at all grid points, `chain` turns that into derivatives by x, and the
+patterns here say where each of these goes.
 
 What the solver sees is scaled: x / `x_scale`, rows / `row_scale`, objective / `f_scale`.
 """
@@ -18,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinecast.motion.basis import Array
-from kinecast.predict.mesh import DEGREE, Grid, Indices
+from kinecast.predict.chain import LOCAL, Chain, Scratch, chain_at
+from kinecast.predict.mesh import Grid, Indices
 from kinecast.predict.rows import Group, PathRows, StateRows, TimeRows
 from kinecast.predict.terms import Terms
 
@@ -29,32 +29,23 @@ PointData = Callable[[Array], Array]  # times (G,) -> what the points are told (
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
-    """Everything first-order at one x: state z (G, n_z), derivatives by the local ends (G, n_z, L), weights."""
-
-    ends: Array
-    z: Array
-    by_ends: Array
-    weights: Array
-    by_control_and_ends: Array
-    curvature: Callable[[], Array]
-    width: Array
-    data: Array
-
-
-@dataclass(frozen=True, eq=False)
 class Pattern:
-    """Positions of a sparse matrix's entries, column by column, and where each computed entry goes."""
+    """Positions of a sparse matrix's entries, column by column, and where each computed entry goes.
+
+    The entries numbered in `copied` are computed once and have two places.
+    """
 
     rows: Indices
     columns: Indices
     target: Indices
+    copied: Indices
 
     @classmethod
-    def of(cls, rows: Indices, columns: Indices, height: int) -> Pattern:
+    def of(cls, rows: Indices, columns: Indices, height: int, copied: Indices | None = None) -> Pattern:
         """From the positions of all entries, of which several may share one."""
         keys, target = np.unique(columns.astype(np.int64) * height + rows, return_inverse=True)
-        return cls(keys % height, keys // height, target.ravel())
+        none = np.zeros(0, dtype=np.intp)
+        return cls(keys % height, keys // height, target.ravel(), none if copied is None else copied)
 
     def gather(self, entries: Array) -> Array:
         """The sums of the entries that share a position."""
@@ -175,6 +166,10 @@ class Program:
     def _memory(self) -> dict[str, tuple[bytes, object]]:
         return {}
 
+    @cached_property
+    def _scratch(self) -> Scratch:
+        return Scratch()
+
     def _once(self, name: str, x: Array, make: Callable[[Array], object]) -> object:
         """The latest result of `make`, if it was for this x."""
         key = x.tobytes()
@@ -184,32 +179,16 @@ class Program:
             self._memory[name] = found
         return found[1]
 
-    def _point(self, x: Array) -> _Point:
-        point = self._once("point", x, self._make_point)
-        assert isinstance(point, _Point)
-        return point
+    def _chain(self, x: Array) -> tuple[Chain, Array]:
+        """The state and its derivatives, and what the points are told."""
 
-    def _make_point(self, x: Array) -> _Point:
-        grid, ends = self.grid, self.ends(x)
-        weights = grid.weights(ends)
-        local = self.control(x)[grid.control]
-        z = (weights.W @ local).reshape(len(local), -1)
-        by_ends = np.moveaxis(weights.first, -1, 1) @ local[:, None]
-        by_ends = np.moveaxis(by_ends.reshape(*by_ends.shape[:2], -1), 1, 2)
-        t = grid.times(ends)
-        if self.terms.timed:
-            z = np.concatenate([z, t[:, None]], axis=1)
-            by_ends = np.concatenate([by_ends, grid.time_map[:, None, :]], axis=1)
+        def make(x: Array) -> object:
+            chain = chain_at(self.grid, self.control(x), self.ends(x), self.terms.timed)
+            return chain, self.point_data(chain.t)
 
-        def curvature() -> Array:
-            """d2 z / d ends2 (G, orders * n, L, L)."""
-            second = np.moveaxis(weights.second, 2, -1)  # (G, orders, L, L, 4)
-            bent = second.reshape(len(local), -1, DEGREE + 1) @ local  # (G, orders L L, n)
-            shape = second.shape
-            return np.moveaxis(bent.reshape(*shape[:4], -1), -1, 2).reshape(len(local), -1, *shape[2:4])
-
-        width = (grid.width_map * ends[grid.ends]).sum(axis=1)
-        return _Point(ends, z, by_ends, weights.W, weights.first, curvature, width, self.point_data(t))
+        answer = self._once("chain", x, make)
+        assert isinstance(answer, tuple)
+        return answer
 
     def _values(self, x: Array) -> tuple[float, Array, Array]:
         """Objective, rows, integrand at the points of the quadrature."""
@@ -218,18 +197,18 @@ class Program:
         return answer
 
     def _make_values(self, x: Array) -> tuple[float, Array, Array]:
-        point = self._point(x)
-        integrand, limited = self.terms.values.ufunc(point.z, point.data, self.weights)
-        state = point.z[self.state.point, self.state.order * self.n + self.state.coordinate] * self.state.factor
+        chain, data = self._chain(x)
+        integrand, limited = self.terms.values.ufunc(chain.z, data, self.weights)
+        state = chain.z[self.state.point, self.state.order * self.n + self.state.coordinate] * self.state.factor
         rows = np.concatenate(
             [
                 limited[self.path.point, self.path.quantity],
                 np.bincount(self.state.row, state, len(self.state.lower)),
-                self.time.matrix @ point.ends,
+                self.time.matrix @ chain.ends,
             ]
         )
         own = slice(self.grid.n_checks, None)
-        return float(point.width[own] @ integrand[own]), rows, integrand[own]
+        return float(chain.width[own] @ integrand[own]), rows, integrand[own]
 
     def objective(self, x: Array) -> float:
         """J, without relaxations."""
@@ -261,8 +240,8 @@ class Program:
 
     def _first(self, x: Array) -> tuple[Array, Array]:
         def make(x: Array) -> object:
-            point = self._point(x)
-            return self.terms.first.ufunc(point.z, point.data, self.weights)
+            chain, data = self._chain(x)
+            return self.terms.first.ufunc(chain.z, data, self.weights)
 
         answer = self._once("first", x, make)
         assert isinstance(answer, tuple)
@@ -270,7 +249,7 @@ class Program:
 
     @cached_property
     def _columns(self) -> tuple[Indices, Indices]:
-        """Variables near each point: control points (G, 4, n), ends of arcs (G, L)."""
+        """Variables near each point: control points (G, LOCAL, n), ends of arcs (G, L)."""
         control = self.grid.control[:, :, None] * self.n + np.arange(self.n)
         return control, self.n_control + self.grid.ends
 
@@ -278,55 +257,57 @@ class Program:
         """df/dx."""
         if self.relaxed:
             return np.concatenate([np.zeros(self.n_motion), np.ones(len(self.relaxed))])
-        point, own, orders = self._point(x), slice(self.grid.n_checks, None), self.terms.orders
+        (chain, _), own = self._chain(x), slice(self.grid.n_checks, None)
         integrand = self._values(x)[2]
-        by_z = self._first(x)[0][own]
-        by_z = by_z * point.width[own, None]
-        motion = by_z[:, : orders * self.n].reshape(len(by_z), orders, self.n)
-        by_control = np.swapaxes(point.weights[own], 1, 2) @ motion
-        by_ends = (by_z[:, None] @ point.by_ends[own])[:, 0] + integrand[:, None] * self.grid.width_map[own]
+        by_control, by_ends = chain.gradient(self._first(x)[0][own] * chain.width[own, None], own)
+        by_ends += integrand[:, None] * self.grid.width_map[own]
         columns, ends = self._columns
         index = np.concatenate([columns[own].ravel(), ends[own].ravel()])
-        values = np.concatenate([by_control.ravel(), by_ends.ravel()])
-        return np.asarray(np.bincount(index, values, self.n_x), dtype=float)
+        return np.asarray(np.bincount(index, np.concatenate([by_control.ravel(), by_ends.ravel()]), self.n_x))
 
     @cached_property
     def jacobian_pattern(self) -> Pattern:
         """Where the Jacobian has entries."""
-        columns, ends = self._columns
-        shown = self._shown
+        (columns, ends), chosen = self._columns, self._chosen
         n_path, n_state = len(self.path.lower), len(self.state.lower)
-        path_rows = np.arange(n_path)
+        row, arc = np.nonzero(self.time.matrix)
         pieces = [
-            (np.broadcast_to(path_rows[:, None, None], shown.shape)[shown], columns[self.path.point][shown]),
-            _grid_of(path_rows, ends[self.path.point]),
+            (chosen[1], columns.reshape(len(columns), -1)[self.path.point[chosen[1]], chosen[2]]),
+            _grid_of(np.arange(n_path), ends[self.path.point]),
             _grid_of(n_path + self.state.row, self._state_columns),
             _grid_of(n_path + self.state.row, ends[self.state.point]),
+            (n_path + n_state + row, self.n_control + arc),
         ]
-        row, arc = np.nonzero(self.time.matrix)
-        pieces.append((n_path + n_state + row, self.n_control + arc))
         rows, cols = (np.concatenate([piece[k].ravel() for piece in pieces]) for k in (0, 1))
-        # Rows that are split have their entries twice, and each its relaxation.
-        first = len(self._relaxation)
-        copy_of = np.full(first, -1)
-        copy_of[self._side[first:]] = np.arange(first, self.n_rows)
-        twice = copy_of[rows] >= 0
+        twice = self._copy_of[rows] >= 0
         relax = np.flatnonzero(self._relaxation[self._side] >= 0)
-        self._memory["copied"] = b"", np.flatnonzero(twice)
         return Pattern.of(
-            np.concatenate([rows, copy_of[rows[twice]], relax]),
+            np.concatenate([rows, self._copy_of[rows[twice]], relax]),
             np.concatenate([cols, cols[twice], self.n_motion + self._relaxation[self._side][relax]]),
             self.n_rows,
+            np.flatnonzero(twice),
         )
 
     @cached_property
-    def _shown(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """(path rows, 4, n): the control points whose coordinate the row's quantity can depend on at all."""
+    def _copy_of(self) -> Indices:
+        """Of every row that the solver sees as two, the second; else -1."""
+        first = len(self._relaxation)
+        copy_of = np.full(first, -1)
+        copy_of[self._side[first:]] = np.arange(first, self.n_rows)
+        return copy_of
+
+    @cached_property
+    def _chosen(self) -> tuple[Indices, Indices, Indices]:
+        """Path rows' entries by control points that can differ from zero: place in the chain's array, row, (j, i)."""
         structure = np.zeros(self.terms.first.outputs[1].size, bool)
         structure[self.terms.first.patterns[1]] = True
-        by_z = structure.reshape(-1, self.terms.n_z)[:, : self.terms.orders * self.n]
-        by_coordinate = np.asarray(by_z.reshape(len(by_z), -1, self.n).any(axis=1))
-        return np.repeat(by_coordinate[self.path.quantity][:, None, :], DEGREE + 1, axis=1)
+        quantities = len(structure) // self.terms.n_z
+        by_z = structure.reshape(quantities, self.terms.n_z)[:, : self.terms.orders * self.n]
+        by_coordinate = np.asarray(by_z.reshape(quantities, -1, self.n).any(axis=1))
+        row, near = np.nonzero(np.tile(by_coordinate[self.path.quantity], (1, LOCAL)))
+        j, i = np.divmod(near, self.n)
+        place = ((self.path.point[row] * LOCAL + j) * quantities + self.path.quantity[row]) * self.n + i
+        return place, row, near
 
     @property
     def _state_columns(self) -> Indices:
@@ -334,21 +315,20 @@ class Program:
 
     def jacobian(self, x: Array) -> Array:
         """Entries of dg/dx in the order of `jacobian_pattern`, unscaled."""
-        pattern, point, orders = self.jacobian_pattern, self._point(x), self.terms.orders
-        at = self.path.point
-        by_z = self._first(x)[1][at, self.path.quantity]
-        motion = by_z[:, : orders * self.n].reshape(len(by_z), orders, self.n)
-        by_control = np.swapaxes(point.weights[at], 1, 2) @ motion
-        by_ends = (by_z[:, None] @ point.by_ends[at])[:, 0]
-        s = self.state
-        state_control = point.weights[s.point, s.order] * s.factor[:, None]
-        state_ends = point.by_ends[s.point, s.order * self.n + s.coordinate] * s.factor[:, None]
-        time = self.time.matrix[np.nonzero(self.time.matrix)]
-        pieces = [by_control[self._shown], by_ends.ravel(), state_control.ravel(), state_ends.ravel(), time]
-        entries = np.concatenate(pieces)
-        copied = np.asarray(self._memory["copied"][1])
+        pattern, (chain, _), s = self.jacobian_pattern, self._chain(x), self.state
+        by_control, by_ends = chain.jacobian(self._first(x)[1][: self.grid.n_checks], self._scratch)
+        state_control = chain.W[s.point, :, s.order] * s.factor[:, None]
+        state_ends = chain.by_ends[s.point, :, s.order * self.n + s.coordinate] * s.factor[:, None]
+        entries = [
+            by_control.ravel()[self._chosen[0]],
+            by_ends[self.path.point, self.path.quantity].ravel(),
+            state_control.ravel(),
+            state_ends.ravel(),
+            self.time.matrix[np.nonzero(self.time.matrix)],
+        ]
+        own = np.concatenate(entries)
         relax = self._relax_factor[self._relaxation[self._side] >= 0]
-        return pattern.gather(np.concatenate([entries, entries[copied], relax]))
+        return pattern.gather(np.concatenate([own, own[pattern.copied], relax]))
 
     # ------------------------------------------------------------------ second derivatives
 
@@ -357,34 +337,38 @@ class Program:
         return self.terms.gauss_newton if self.hessian == "gauss-newton" else self.terms.second
 
     @cached_property
-    def _pairs(self) -> tuple[Indices, Indices, Indices]:
-        """Which entries of the blocks of all points lie in the upper triangle: control, ends; the whole index."""
+    def _pairs(self) -> tuple[Indices, Indices, Indices, Indices, Indices, Indices]:
+        """Entries in the upper triangle of the blocks control - control and ends - ends: places, rows, columns."""
         columns, ends = self._columns
-        flat = columns.reshape(len(columns), -1)
         structure = np.zeros(self._curved.outputs[1].size, bool)
         structure[self._curved.patterns[1]] = True
-        n_motion = self.terms.orders * self.n
-        by_z = structure.reshape(self.terms.n_z, -1)[:n_motion, :n_motion].reshape(
-            -1, self.n, self.terms.orders, self.n
+        orders, motion = self.terms.orders, self.terms.orders * self.n
+        by_z = structure.reshape(self.terms.n_z, -1)[:motion, :motion]
+        coupled = by_z.reshape(orders, self.n, orders, self.n).any(axis=(0, 2))  # (i, k)
+        row = columns.reshape(len(columns), 1, -1, 1)  # the block is [g, l, (j, i), k]
+        column = columns[:, :, None, :]
+        control = np.flatnonzero((row <= column) & np.tile(coupled, (LOCAL, 1)))
+        pair = np.flatnonzero(ends[:, :, None] <= ends[:, None, :])
+        shape = np.broadcast_shapes(row.shape, column.shape)
+        count = ends.shape[1]
+        return (
+            control,
+            np.broadcast_to(row, shape).ravel()[control],
+            np.broadcast_to(column, shape).ravel()[control],
+            pair,
+            np.repeat(ends, count, axis=1).ravel()[pair],
+            np.tile(ends, (1, count)).ravel()[pair],
         )
-        coupled = by_z.any(axis=(0, 2))
-        block = np.tile(coupled, (DEGREE + 1, DEGREE + 1))
-        upper = (flat[:, :, None] <= flat[:, None, :]) & block
-        return np.flatnonzero(upper), np.flatnonzero(ends[:, :, None] <= ends[:, None, :]), flat
 
     @cached_property
     def hessian_pattern(self) -> Pattern:
         """Where the Hessian of the Lagrangian, of which only the upper triangle counts, has entries."""
-        control, pair, flat = self._pairs
-        ends = self._columns[1]
-        size, count = flat.shape[1], ends.shape[1]
-        pieces = [
-            (np.repeat(flat, size, axis=1).ravel()[control], np.tile(flat, (1, size)).ravel()[control]),
-            (np.repeat(flat, count, axis=1).ravel(), np.tile(ends, (1, size)).ravel()),
-            (np.repeat(ends, count, axis=1).ravel()[pair], np.tile(ends, (1, count)).ravel()[pair]),
-        ]
-        rows, cols = (np.concatenate([piece[k] for piece in pieces]) for k in (0, 1))
-        return Pattern.of(rows, cols, self.n_x)
+        _, row, column, _, first, second = self._pairs
+        columns, ends = self._columns
+        shape = (len(ends), LOCAL, ends.shape[1], self.n)
+        crossed = [np.broadcast_to(columns[:, :, None, :], shape), np.broadcast_to(ends[:, None, :, None], shape)]
+        rows = np.concatenate([row, crossed[0].ravel(), first])
+        return Pattern.of(rows, np.concatenate([column, crossed[1].ravel(), second]), self.n_x)
 
     def lagrangian_hessian(self, x: Array, share: float, multipliers: Array) -> Array:
         """Entries of the Hessian of share * f + multipliers . g in the order of `hessian_pattern`, unscaled."""
@@ -393,45 +377,21 @@ class Program:
         return np.asarray(entries)
 
     def _make_hessian(self, x: Array, share: float, multipliers: Array) -> Array:
-        pattern, point, grid, n = self.hessian_pattern, self._point(x), self.grid, self.n
+        pattern, (chain, data), s = self.hessian_pattern, self._chain(x), self.state
         share = 0.0 if self.relaxed else share  # the sum of relaxations is linear
         rows = np.bincount(self._side, multipliers, len(self._relaxation))
-        n_path, n_state = len(self.path.lower), len(self.state.lower)
-        of_points = np.zeros((len(point.z), self._curved.inputs[3].size))
+        n_path, n_state = len(self.path.lower), len(s.lower)
+        of_points = np.zeros((len(chain.z), self._curved.inputs[3].size))
         np.add.at(of_points, (self.path.point, self.path.quantity), rows[:n_path])
-        widths = share * point.width
-        g, H = self._curved.ufunc(point.z, point.data, self.weights, of_points, widths)
-        s = self.state
-        np.add.at(g, (s.point, s.order * n + s.coordinate), rows[n_path : n_path + n_state][s.row] * s.factor)
-        orders = point.weights.shape[1]
-        motion = orders * n
-        W = point.weights
-        # control - control: W (x) W against H's blocks of coordinates
-        both = (W[:, :, None, :, None] * W[:, None, :, None, :]).reshape(len(g), orders**2, -1)
-        blocks = H[:, :motion, :motion].reshape(-1, orders, n, orders, n)
-        blocks = np.swapaxes(blocks, 2, 3).reshape(len(g), orders**2, n * n)
-        by_control = (np.swapaxes(both, 1, 2) @ blocks).reshape(-1, DEGREE + 1, DEGREE + 1, n, n)
-        by_control = np.swapaxes(by_control, 2, 3)
-        # control - ends: W H dz/db + g dW/db, and the quadrature weight's own dependence on b
-        through = H @ point.by_ends
-        own = slice(grid.n_checks, None)
-        ratio = np.zeros_like(grid.width_map)
-        ratio[own] = grid.width_map[own] / point.width[own, None]
-        mixed = through[:, :motion] + g[:, :motion, None] * ratio[:, None, :]
-        count = mixed.shape[-1]
-        crossed = np.swapaxes(W, 1, 2) @ mixed.reshape(len(g), orders, -1)
-        slope = np.swapaxes(point.by_control_and_ends, 1, 2)  # (G, 4, orders, L)
-        crossed = crossed.reshape(-1, DEGREE + 1, n, count)
-        by_order = np.swapaxes(g[:, :motion].reshape(-1, orders, n), 1, 2)  # (G, n, orders)
-        crossed = crossed + by_order[:, None] @ slope
-        # ends - ends
-        paired = np.swapaxes(point.by_ends, 1, 2) @ through
-        along = (g[:, None] @ point.by_ends)[:, 0]
-        paired = paired + along[:, :, None] * ratio[:, None, :] + ratio[:, :, None] * along[:, None, :]
-        bent = point.curvature().reshape(len(g), motion, -1)
-        paired = paired + (g[:, None, :motion] @ bent).reshape(paired.shape)
-        control, pair, _ = self._pairs
-        return pattern.gather(np.concatenate([by_control.ravel()[control], crossed.ravel(), paired.ravel()[pair]]))
+        out = (self._scratch("g", *chain.z.shape), self._scratch("H", *chain.z.shape, chain.z.shape[1]))
+        g, H = self._curved.ufunc(chain.z, data, self.weights, of_points, share * chain.width, out=out)
+        np.add.at(g, (s.point, s.order * self.n + s.coordinate), rows[n_path : n_path + n_state][s.row] * s.factor)
+        by_control, crossed, paired = chain.hessian(g, H, self._scratch)
+        control, pair = self._pairs[0], self._pairs[3]
+        entries = self._scratch("entries", len(pattern.target))
+        by_control.take(control, out=entries[: len(control)], mode="clip")  # which needs no buffer of its own
+        entries[len(control) :] = np.concatenate([crossed.ravel(), paired.ravel()[pair]])
+        return pattern.gather(entries)
 
 
 def _grid_of(rows: Indices, columns: Indices) -> tuple[Indices, Indices]:

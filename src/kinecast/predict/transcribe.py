@@ -253,9 +253,7 @@ class PointData:
 
     def __call__(self, t: Array) -> Array:
         """(G, n_data) at the times t (G,)."""
-        if self._constant is not None:
-            return np.broadcast_to(self._constant, (len(t), self._constant.shape[1]))
-        return self._at(t)
+        return self._at(t) if self._constant is None else self._constant  # one row stands for all points
 
     def _at(self, t: Array) -> Array:
         parts = []
