@@ -6,13 +6,18 @@ import math
 import numpy as np
 import pytest
 import sympy
+from matplotlib.font_manager import FontProperties
+from matplotlib.mathtext import MathTextParser
 from random_mechanisms import random_structure
 from typer.testing import CliRunner
 
 from kinecast.cli import app
 from kinecast.equations import derive
+from kinecast.equations.harmonics import harmonics
+from kinecast.equations.waves import cosine, letter, sine
 from kinecast.errors import NotSupportedError
 from kinecast.mechanism import DH, Joint, Loop, Place, Structure
+from kinecast.mechanism.compound import spherical
 from kinecast.verify.samples import evaluate, states
 
 # Some hundred terms, whose coefficients are rational numbers made of doubles.
@@ -28,7 +33,18 @@ RANDOM = {
 }
 
 
+LATEX_WIDTH = 345.0  # pt, of a line in LaTeX's article class at 10 pt
+
+
+def ball():
+    """A pendulum on a ball joint, its coordinates turns about x, y and z."""
+    joints = spherical("ball", mass=1.5, com=[0, 0, -0.3], inertia=[0.02, 0.03, 0.01, 0, 0, 0])
+    return Structure("ball", joints, gravity=[0, 0, -9.81])
+
+
 def mechanism(name, n, right_angles):
+    if name == "ball":
+        return ball()
     if name in RANDOM:
         given_by, tree = RANDOM[name]
         rng = np.random.default_rng(8)
@@ -44,8 +60,8 @@ def at_numbers(equations, q, v):
     return [np.array(x.subs(given), dtype=float) for x in (equations.M, equations.h, equations.g)]
 
 
-NUMBERS = [(name, False) for name in (*BUILT_IN, *RANDOM)]
-LETTERS = [(name, True) for name in (*BUILT_IN, *RANDOM) if name != "mixed"]  # which has letters for seconds
+NUMBERS = [(name, False) for name in ("ball", *BUILT_IN, *RANDOM)]
+LETTERS = [(name, True) for name in ("ball", *BUILT_IN, *RANDOM) if name != "mixed"]  # which has letters for seconds
 
 
 @pytest.mark.parametrize(("name", "symbols"), [*NUMBERS, *LETTERS])
@@ -101,6 +117,56 @@ def test_a_two_link_arm_in_letters_reads_as_in_textbooks():
         "g1": "g*m2*(L2 + c2x)*cos(q1 + q2) + g*(L1*m1 + L1*m2 + c1x*m1)*cos(q1)",
         "g2": "g*m2*(L2 + c2x)*cos(q1 + q2)",
     }
+
+
+def test_turns_about_crossing_axes_are_products_of_their_sines():
+    """A ball joint: without it g1 would be a sum of sin(q1 + q2) and sin(q1 - q2)."""
+    entries = derive(ball(), symbols=True).as_data()["entries"]
+    assert entries["g1"] == "-c3z*g*m3*sin(q1)*cos(q2)"
+    assert entries["M12"] == "(I3xx - I3yy)*sin(2*q3)*cos(q2)/2"
+    assert entries["M13"] == "I3zz*sin(q2)"
+    assert entries["h3"].startswith("I3zz*v1*v2*cos(q2) + ")
+
+
+def test_harmonics_are_the_wave_they_are_made_of():
+    """At random angles, a wave of products in three angles and two letters."""
+    wave = sine(0) * cosine(1) * cosine(2) * 3 + letter(0) * sine(1) * sine(1) - letter(1) * cosine(2) * 5 + 2
+    angles, letters = np.random.default_rng(2).uniform(-3, 3, (2, 3))
+
+    def value(turns):
+        return sum(turn * angle for turn, angle in zip(turns, angles, strict=False))
+
+    def size(powers):
+        return math.prod(x**power for x, power in zip(letters, powers, strict=False))
+
+    expected = sum(
+        size(powers) * (float(a) * math.cos(value(turns)) - float(b) * math.sin(value(turns)))
+        for (powers, turns), (a, b) in wave.terms.items()
+    )
+    found = harmonics(wave.terms)
+    total = sum(
+        float(coefficient) * size(powers) * math.prod(getattr(math, name)(value(turns)) for name, turns in product)
+        for product, polynomial in found.items()
+        for powers, coefficient in polynomial.items()
+    )
+    assert total == pytest.approx(expected, rel=1e-14)
+    assert (("cos", (0, 0, 1)), ("cos", (0, 1)), ("sin", (1,))) in found
+    assert sum(map(len, found.values())) == 5
+
+
+@pytest.mark.parametrize("symbols", [False, True], ids=["numbers", "letters"])
+@pytest.mark.parametrize("name", ["ball", *BUILT_IN])
+def test_the_latex_is_understood_and_its_lines_fit_a_page(name, symbols):
+    """By matplotlib's reader of mathematics, which knows neither environments nor boldsymbol."""
+    first, equation, *rows, last = derive(mechanism(name, 3, 1.0), symbols=symbols).latex().splitlines()
+    assert (first, last) == (r"\begin{align}", r"\end{align}")
+    assert all(row.endswith(r"\\") for row in (equation, *rows[:-1]))
+    reader = MathTextParser("path")
+    for row in [equation.replace("boldsymbol", "mathbf"), *rows]:
+        assert row.count("&") == 1
+        plain = row.replace("&", "").removesuffix(r"\\").replace(r"\nonumber", "")
+        width = reader.parse(f"${plain}$", 72, FontProperties(size=10, math_fontfamily="cm"))[0]
+        assert 0 < width < LATEX_WIDTH
 
 
 def run(*arguments):

@@ -17,11 +17,13 @@ from typing import Any
 import sympy
 
 from kinecast.equations.derive import Derived, derived
+from kinecast.equations.harmonics import harmonics
 from kinecast.equations.waves import Complex, Powers, Wave
 from kinecast.mechanism import Structure
 
 NEGLIGIBLE = 1e-13  # beside the largest coefficient of an expression: rounding of twist angles that are not right
 DIGITS = 12
+LATEX_LINE = 60  # letters, digits and signs in a line: what the 345 pt of an article take
 SMALL_DENOMINATOR, LARGEST_DENOMINATOR = 64, 10**9
 
 
@@ -90,7 +92,9 @@ class Equations:
         """For a paper: an `align` environment of AMS-LaTeX."""
         left, right = r"\boldsymbol{\tau}", r"\mathbf{M}(\mathbf{q})\,\ddot{\mathbf{q}} + \mathbf{h} + \mathbf{g}"
         rows = [f"{left} &= {right}"]
-        rows += [f"{_latex_name(name)} &= {_latex(self._shown(x))}" for name, x in self.entries.items()]
+        for name, entry in self.entries.items():
+            first, *rest = _latex_lines(self._shown(entry))
+            rows.append(" \\nonumber \\\\\n".join([f"{_latex_name(name)} &= {first}", *(rf"&\quad {x}" for x in rest)]))
         return "\\begin{align}\n" + " \\\\\n".join(rows) + "\n\\end{align}"
 
     def as_data(self) -> dict[str, Any]:
@@ -119,25 +123,18 @@ class Equations:
 
 
 def _written(wave: Wave, letters: list[sympy.Symbol], q: tuple[sympy.Symbol, ...]) -> sympy.Expr:
-    """A wave as a sum over angles of a factored polynomial times a sine or a cosine."""
-    by_angle: dict[Powers, tuple[list[Any], list[Any]]] = {}
-    for (powers, turns), (real, imaginary) in _felt(wave).items():
-        # A term and its conjugate: c e^{i x} + c* e^{-i x} = 2 Re c cos x - 2 Im c sin x. One of the two is enough.
-        first = next((turn for turn in turns if turn), 0)
-        if first < 0:
-            continue
-        monomial = sympy.prod(symbol**power for symbol, power in zip(letters, powers, strict=False))
-        times = 2 if first else 1
-        cosines, sines = by_angle.setdefault(turns, ([], []))
-        cosines.append(times * _rational(real) * monomial)
-        sines.append(-times * _rational(imaginary) * monomial)
+    """A wave as a sum over products of sines and cosines, each times a factored polynomial."""
     total: list[sympy.Expr] = []
-    for turns in sorted(by_angle, key=_order):
-        angle = sum((turn * symbol for symbol, turn in zip(q, turns, strict=False)), sympy.S.Zero)
-        for function, terms in zip((sympy.cos, sympy.sin), by_angle[turns], strict=True):
-            factor = sympy.Add(*terms)
-            if factor:
-                total.append(_collected(factor) * function(angle))
+    for product, polynomial in harmonics(_felt(wave)).items():
+        terms = [
+            _rational(value) * sympy.prod(symbol**power for symbol, power in zip(letters, powers, strict=False))
+            for powers, value in polynomial.items()
+        ]
+        functions = [
+            getattr(sympy, name)(sum((turn * angle for angle, turn in zip(q, turns, strict=False)), sympy.S.Zero))
+            for name, turns in product
+        ]
+        total.append(_collected(sympy.Add(*terms)) * sympy.prod(functions))
     return sympy.Add(*total)
 
 
@@ -162,10 +159,6 @@ def _collected(polynomial: sympy.Expr) -> sympy.Expr:
         return whole
     masses = sorted((x for x in whole.free_symbols if re.fullmatch(r"m\d+", x.name)), key=str)
     return sympy.collect(sympy.expand(whole), masses, func=sympy.factor)
-
-
-def _order(turns: Powers) -> tuple[int, Powers]:
-    return (sum(map(abs, turns)), tuple(-turn for turn in turns))
 
 
 def _symbol(name: str) -> sympy.Symbol:
@@ -199,6 +192,23 @@ def _text(expression: sympy.Expr) -> str:
 def _latex(expression: sympy.Expr) -> str:
     names = {symbol: _latex_name(symbol.name) for symbol in expression.free_symbols}
     return str(sympy.latex(expression, symbol_names=names, full_prec=False))
+
+
+def _latex_lines(expression: sympy.Expr) -> list[str]:
+    """A sum broken before its signs into lines that fit a page."""
+    lines: list[str] = []
+    width = 0
+    for term in expression.as_ordered_terms():
+        text = _latex(term)
+        signed = text if text.startswith("-") or not lines else f"+ {text}"
+        size = len(re.sub(r"\\(left|right|dot|frac)|\\|[{}_^ ]", "", text))
+        if lines and width + size <= LATEX_LINE:
+            lines[-1] += f" {signed}"
+            width += size
+        else:
+            lines.append(signed)
+            width = size
+    return lines
 
 
 def _latex_name(name: str) -> str:
