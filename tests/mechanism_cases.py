@@ -1,7 +1,7 @@
 """The mechanisms on which every formulation is compared with the plain reference: name -> (structure, surroundings)."""
 
 import numpy as np
-from random_mechanisms import random_structure, random_surroundings
+from random_mechanisms import random_compound_tree, random_structure, random_surroundings
 
 
 def options(**given):
@@ -24,6 +24,7 @@ CASES = {
         n=12, tree=True, given_by="mixed", fixed=3, massless=0.3, actuators=True, shuffled=True, right_angles=0.3,
         loads=3, moving_base=True,
     ),
+    "tree of joints of several freedoms": options(compound=True, moving_base=True, loads=2),
     "tree, modified DH": options(n=9, tree=True, given_by="modified", fixed=2, shuffled=True, moving_base=True),
 }  # fmt: skip
 
@@ -33,5 +34,5 @@ def case(name):
     chosen = dict(CASES[name])
     around = {key: chosen.pop(key) for key in ("loads", "moving_base") if key in chosen}
     rng = np.random.default_rng(list(CASES).index(name))
-    structure = random_structure(rng, chosen.pop("n"), **chosen)
+    structure = random_compound_tree(rng) if "compound" in chosen else random_structure(rng, chosen.pop("n"), **chosen)
     return structure, random_surroundings(rng, structure, **around)

@@ -1,10 +1,12 @@
 """Random mechanisms, states and surroundings for tests: every kind of joint, any order of the joints, odd bodies."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 
 from kinecast.dynamics.surroundings import AppliedLoad, Surroundings, at_rest, constant
-from kinecast.mechanism import Joint, Structure, Transform
+from kinecast.mechanism import Joint, Structure, Transform, compound
 from kinecast.mechanism.joints import DH
 
 
@@ -54,6 +56,29 @@ def random_structure(
         gravity=rng.normal(size=3) * 6,
         convention="modified" if given_by == "modified" else "standard",
     )
+
+
+def random_compound_tree(rng):
+    """A free body that carries two branches of spherical, universal, planar and cylindrical joints."""
+    made = {}
+    for name, build, parent in (
+        ("trunk", compound.free, None),
+        ("hip", compound.spherical, "trunk"),
+        ("ankle", compound.universal, "hip"),
+        ("shoulder", compound.planar, "trunk"),
+        ("hand", compound.cylindrical, "shoulder"),
+    ):
+        where = {"parent": made[parent][-1].name if parent else None, "before": random_pose(rng)}
+        made[name] = build(name, **where, **random_body(rng))
+    joints = tuple(joint for sequence in made.values() for joint in sequence)
+    return Structure("compound", joints, gravity=rng.normal(size=3) * 6)
+
+
+def with_heavy_tips(structure, rng):
+    """The structure with a body wherever a branch ends without one: its mass matrix is regular."""
+    tips = {joint.name for joint in structure.joints if not structure.children(joint.name) and not joint.mass}
+    joints = [replace(joint, **random_body(rng)) if joint.name in tips else joint for joint in structure.joints]
+    return structure.replace(joints=tuple(joints))
 
 
 def random_dh(rng, right_angles=0.0):

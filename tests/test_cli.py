@@ -8,6 +8,8 @@ import pytest
 
 import kinecast as kc
 from kinecast import cli
+from kinecast.dynamics.algorithms import ALGORITHMS
+from kinecast.dynamics.tracing import methods_for
 
 TO_ROUNDING = 1e-12  # numbers are written with all their digits
 
@@ -88,10 +90,24 @@ def test_ops_counts_every_method_beside_the_published_formulas(run):
     # Table 9.6 of the DeNOC chapter; divisions count as multiplications there.
     assert forward["multiplications"] + forward["divisions"] <= 694
     assert forward["additions"] <= 663
-    assert ("inverse_dynamics", "lagrange") in counts
+    for algorithm in ALGORITHMS:
+        assert {method for a, method in counts if a == algorithm} == {"spatial", *methods_for(algorithm)}
+    assert answer["refused"] == []
     assert any(row["source"].startswith("ReDySim") for row in answer["published"])
     _, text, _ = run("ops", "pendulum")
     assert "inverse_dynamics" in text
+
+
+def test_ops_says_what_it_could_not_count(run):
+    """Thirteen joints are too many for nested sums."""
+    _, answer, _ = run("ops", "serial13", "--json")
+    refused = json.loads(answer)["refused"]
+    assert {row["method"] for row in refused} == {"lagrange_regular"}
+    code, text, err = run("ops", "serial13")
+    assert code == 0
+    assert "forward_dynamics, bias torques given  filtering" in text
+    assert err.count("not counted: ") == 1
+    assert "13 coordinates are too many for their nested sums" in err
 
 
 def test_doctor_finds_this_installation_in_order(run):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -195,10 +195,10 @@ def ops(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
     from kinecast.dynamics.counting import operation_counts
 
     mechanism = _load_mechanism(mech)
-    with _working(f"counting the operations of {mechanism.name}", quiet):
-        counted = operation_counts(mechanism)
+    with _working(f"counting the operations of {mechanism.name}", quiet) as say:
+        counted = operation_counts(mechanism, lambda what, k, of: say(f"counting {what} ({k} of {of})"))
     columns = ("algorithm", "method", "multiplications", "additions", "divisions", "trig")
-    measured = [(*which, c.multiplications, c.additions, c.divisions, c.trig) for which, c in counted.items()]
+    measured = [(*which, c.multiplications, c.additions, c.divisions, c.trig) for which, c in counted.counts.items()]
     published = [
         (algorithm, count.source, *count.at(mechanism.n), *count.formula())
         for algorithm, counts in literature.BY_ALGORITHM.items()
@@ -206,7 +206,8 @@ def ops(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
     ]
     formulas = ("published, general chain", "source", "multiplications", "additions", "formula", "formula (additions)")
     if json_:
-        answer = {"mechanism": mechanism.name, "n": mechanism.n}
+        refused = [{"algorithm": a, "method": m, "why": why} for (a, m), why in counted.refused.items()]
+        answer: dict[str, Any] = {"mechanism": mechanism.name, "n": mechanism.n, "refused": refused}
         tables: dict[str, tuple[Any, Any]] = {"counts": (columns, measured), "published": (formulas, published)}
         _print_json(
             answer | {key: [dict(zip(h, row, strict=True)) for row in rows] for key, (h, rows) in tables.items()}
@@ -215,7 +216,12 @@ def ops(mech: Mech, quiet: Quiet = False, json_: Json = False) -> None:
     print(text_table(columns, measured))
     if not quiet:
         print(f"\n{text_table(formulas, published)}")
-        _remark(f"published: {mechanism.n} revolute joints of general geometry; divisions count as multiplications")
+        _remark(
+            f"published: {mechanism.n} revolute joints of general geometry; divisions count as multiplications; "
+            "forward dynamics but Nasser's takes the bias torques as given"
+        )
+        for why in dict.fromkeys(counted.refused.values()):
+            _remark(f"not counted: {why}")
 
 
 @app.command()
@@ -413,15 +419,15 @@ def _remark(line: str) -> None:
 
 
 @contextmanager
-def _working(what: str, quiet: bool) -> Iterator[None]:
-    """Say on a terminal's stderr that work is going on."""
+def _working(what: str, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Say on a terminal's stderr that work is going on; what it yields says how far it has come."""
     if quiet or not sys.stderr.isatty():
-        yield
+        yield lambda text: None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
-        yield
+    with Console(stderr=True).status(what) as status:
+        yield lambda text: status.update(text)
 
 
 def main() -> None:

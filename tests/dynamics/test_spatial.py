@@ -1,12 +1,11 @@
 """The default formulation against a plain reference and CasADi's differentiation of it, over all kinds of mechanism."""
 
-from dataclasses import replace
 from itertools import product
 
 import casadi as ca
 import numpy as np
 import pytest
-from random_mechanisms import random_body, random_state, random_structure, random_surroundings
+from random_mechanisms import random_state, random_structure, random_surroundings, with_heavy_tips
 from reference_dynamics import torques_and_loads
 
 from kinecast.dynamics.spatial import forward, inertia, inverse, loads, regressor, sensitivities
@@ -59,13 +58,6 @@ class Setting:
     def numbers(self, *expressions):
         function = ca.Function("f", self.symbols, [ca.densify(e) for e in expressions])
         return [np.array(x) for x in function.call([ca.DM(x) for x in self.state])]
-
-
-def with_heavy_tips(structure, rng):
-    """The structure with a body wherever a branch ends without one."""
-    tips = {joint.name for joint in structure.joints if not structure.children(joint.name) and not joint.mass}
-    joints = [replace(joint, **random_body(rng)) if joint.name in tips else joint for joint in structure.joints]
-    return structure.replace(joints=tuple(joints))
 
 
 def assert_agree(ours, reference):

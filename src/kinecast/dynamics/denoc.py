@@ -53,7 +53,7 @@ from kinecast.dynamics.screws import (
 )
 from kinecast.dynamics.spatial.articulated import Hinge, eliminated, hinge, rigid
 from kinecast.dynamics.spatial.inverse import LinkMotion, body_wrench, spin_rate
-from kinecast.dynamics.surroundings import Expression, Surroundings
+from kinecast.dynamics.surroundings import Expression, Surroundings, nothing
 from kinecast.dynamics.tree import Tree, build
 from kinecast.mechanism import Structure
 
@@ -95,7 +95,7 @@ def joint_loads(structure: Structure, q: Expression, v: Expression, a: Expressio
 
 def convective_vector(structure: Structure, q: Expression, v: Expression) -> Expression:
     """The vector h (n, 1) = C theta' by (9.18b), (9.19b): what velocities ask of the drives, ground at rest."""
-    return inverse_dynamics(structure, q, v, ca.SX(structure.n, 1), _weightless())
+    return inverse_dynamics(structure, q, v, ca.SX(structure.n, 1), nothing())
 
 
 def generalized_forces(structure: Structure, q: Expression, around: Surroundings) -> Expression:
@@ -240,7 +240,3 @@ def _open_tree(structure: Structure, q: Expression, keep_fixed: bool = False) ->
     structure.require_open("the DeNOC formulation")
     tree = build(structure, keep_fixed)
     return tree, passages(tree, q)
-
-
-def _weightless() -> Surroundings:
-    return Surroundings(ca.SX(3, 1), ca.SX(6, 1), ca.SX(6, 1))

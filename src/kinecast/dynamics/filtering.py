@@ -60,7 +60,7 @@ from kinecast.dynamics.screws import (
     times,
 )
 from kinecast.dynamics.spatial.articulated import Articulated, Hinge, Rows, eliminated, hinge, rigid
-from kinecast.dynamics.surroundings import Expression, Surroundings
+from kinecast.dynamics.surroundings import Expression, Surroundings, nothing
 from kinecast.dynamics.tree import Link, Tree, build
 from kinecast.mechanism import Structure
 
@@ -261,7 +261,7 @@ def inverse_mass_matrix(structure: Structure, q: Expression) -> Expression:
     On a chain: c_k on the diagonal and d_k psi(k-, i+) G_i for i beyond k. Two joints k, i on branches that part at
     link j, which chains have not, are correlated through its co-state: G_k^T psi^T(j-, k+) Lambda_j- psi(j-, i+) G_i.
     """
-    problem = boundary_value_problem(structure, q, ca.SX(structure.n, 1), _nothing())
+    problem = boundary_value_problem(structure, q, ca.SX(structure.n, 1), nothing())
     tree, phi = problem.tree, problem.phi
     gains = [at.gain for at in filtered(problem, ca.SX(tree.n, 1))]
     inverse = ca.SX(tree.n, tree.n)
@@ -331,7 +331,3 @@ def _times(covariance: Articulated, w: Expression) -> Expression:
     """A covariance of co-states, kept as (linear; angular), times a wrench."""
     product = times(covariance, ca.vertcat(w[3:], w[:3]))
     return ca.vertcat(product[3:], product[:3])
-
-
-def _nothing() -> Surroundings:
-    return Surroundings(ca.SX(3, 1), ca.SX(6, 1), ca.SX(6, 1))

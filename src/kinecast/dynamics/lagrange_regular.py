@@ -37,7 +37,7 @@ import numpy as np
 
 from kinecast.dynamics.algebra import constant, coordinate_of, loads_on, path_to
 from kinecast.dynamics.lagrange import augmented_inertia, axis_in_parent, direction, ground, place, trace, transforms
-from kinecast.dynamics.surroundings import AppliedLoad, Expression, Surroundings
+from kinecast.dynamics.surroundings import AppliedLoad, Expression, Surroundings, nothing
 from kinecast.errors import NotSupportedError
 from kinecast.mechanism import Structure
 
@@ -62,6 +62,11 @@ def inverse_dynamics_sensitivities(
     dV_dq, dV_dv = sums.velocity_products_sensitivities()
     dtau_dq = sums.mass_matrix_sensitivity(a) + dV_dq - sums.pulls_sensitivity()
     return M @ a + sums.velocity_products() - sums.pulls(), dtau_dq, dV_dv, M
+
+
+def mass_matrix(structure: Structure, q: Expression) -> Expression:
+    """M (n, n) of (7), with the drives' own inertia on the diagonal."""
+    return _Sums(structure, q, ca.SX(structure.n, 1), nothing()).mass_matrix()
 
 
 class _Sums:

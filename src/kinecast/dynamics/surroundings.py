@@ -55,6 +55,11 @@ def at_rest(structure: Structure, loads: Sequence[AppliedLoad] = ()) -> Surround
     return Surroundings(constant(structure.gravity), ca.SX(6, 1), ca.SX(6, 1), tuple(loads))
 
 
+def nothing() -> Surroundings:
+    """No gravity, a ground at rest, no loads."""
+    return Surroundings(ca.SX(3, 1), ca.SX(6, 1), ca.SX(6, 1))
+
+
 def constant(values: Any) -> Expression:
     """Numbers as an SX whose zeros are structural, so that products with them vanish when traced."""
     return ca.SX(ca.sparsify(ca.DM(np.asarray(values, dtype=float))))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import casadi as ca
@@ -35,6 +34,8 @@ _NEEDS_REGULAR_MASS = (
     "forward_dynamics_sensitivities",
     "inverse_mass_matrix",
 )
+# Statics and bias are inverse dynamics with so many of q, v, a zero.
+_ZEROS = {"gravity_torques": 2, "bias_torques": 1}
 # Relative to the largest diagonal entry of the mass matrix. Rounding leaves 1e-16; the lightest fingertips are 1e-9.
 _SINGULAR = 1e-13
 
@@ -97,17 +98,16 @@ def _spatial(structure: Structure, request: Request, state: list[Expression], ar
 def _formulation(request: Request) -> Callable[[Structure, Request, list[Expression], Surroundings], Any]:
     if request.method not in METHODS:
         raise unknown("method", request.method, [DEFAULT_METHOD, *METHODS])
+    function = function_of(request.method, request.algorithm)
+    if function is None:
+        able = ", ".join([DEFAULT_METHOD, *methods_for(request.algorithm)])
+        raise NotSupportedError(f"method {request.method!r} has no {request.algorithm}; these have: {able}")
     if request.world:
         raise NotSupportedError(
-            f"method {request.method!r} gives joint loads in the child's axes only; so ask for frame='child'"
+            f"method {request.method!r} gives joint loads in the child's axes only, frame='child'; "
+            f"method {DEFAULT_METHOD!r} also in the world's"
         )
-    # Statics and bias are inverse dynamics with zeros.
-    zeros = {"gravity_torques": 2, "bias_torques": 1}.get(request.algorithm, 0)
-    name = "inverse_dynamics" if zeros else request.algorithm
-    function = getattr(import_module(METHODS[request.method]), name, None)
-    if function is None:
-        able = ", ".join([DEFAULT_METHOD, *methods_for(name)])
-        raise NotSupportedError(f"method {request.method!r} has no {request.algorithm}; these have: {able}")
+    zeros = _ZEROS.get(request.algorithm, 0)
 
     def call(structure: Structure, request: Request, state: list[Expression], around: Surroundings) -> Any:
         still = [ca.SX(structure.n, 1)] * zeros
@@ -119,11 +119,17 @@ def _formulation(request: Request) -> Callable[[Structure, Request, list[Express
 
 def methods_for(algorithm: str) -> list[str]:
     """The formulations of the literature that have an algorithm."""
-    return [name for name, module in METHODS.items() if _has(import_module(module), algorithm)]
+    return [method for method in METHODS if function_of(method, algorithm) is not None]
 
 
-def _has(module: ModuleType, algorithm: str) -> bool:
-    return callable(getattr(module, algorithm, None))
+def function_of(method: str, algorithm: str) -> Callable[..., Any] | None:
+    """The function by which a formulation computes an algorithm, None if it has none.
+
+    For statics and bias torques it is inverse dynamics, to be called with zeros for the rest of the state.
+    """
+    name = "inverse_dynamics" if algorithm in _ZEROS else algorithm
+    function: Callable[..., Any] | None = getattr(import_module(METHODS[method]), name, None)
+    return function
 
 
 def require_regular(tree: Tree) -> None:
