@@ -37,6 +37,7 @@ CORRECTIONS = 4  # second-order corrections of one step
 STALLS = 12  # failed line searches until the method gives up
 CRAWL, CRAWLS = 0.01, 6  # or so many steps in a row shorter than that
 _EPS = float(np.finfo(float).eps)
+_LEAST_GAP = 1e-14  # to a bound: what rounding leaves is never 0 or beyond
 
 
 class Problem(Protocol):
@@ -159,7 +160,10 @@ class _Method:
 
     def placed(self, x: Array, s: Array, f: float, c: Array) -> _Point:
         w = np.concatenate([x, s])
-        below, above = np.where(self.has_low, w - self.low, 1.0), np.where(self.has_high, self.high - w, 1.0)
+        below, above = (
+            np.where(has, np.maximum(gap, _LEAST_GAP), 1.0)
+            for has, gap in ((self.has_low, w - self.low), (self.has_high, self.high - w))
+        )
         return _Point(x, s, f, c, below, above)
 
     def barrier(self, point: _Point, mu: float) -> float:

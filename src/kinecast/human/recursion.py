@@ -146,7 +146,7 @@ class Recursion:
     """The recursion of the module's title over CasADi symbols: q, v, a (n each) and the measures p.
 
     After construction `tau` holds the torques without ground reaction, `force` and `moment` (about the world origin)
-    the wrench that the ground must exert, and `position`, `velocity`, `rotation` answer for places.
+    the wrench that the ground must exert; `position`, `velocity`, `rotation` answer for places, `centre` for the body.
     """
 
     def __init__(
@@ -233,6 +233,16 @@ class Recursion:
         """World velocity of a place."""
         k, at = self.layout.places[place]
         return add(self._speed[k], cross(self._spin[k], apply(self.rotations[k], self._take(at))))
+
+    def centre(self) -> Vector:
+        """World position of the centre of mass."""
+        mass, moment = 0.0, ZERO
+        for j, link in enumerate(self.layout.links):
+            if link.mass >= 0:
+                (own,) = self._take((link.mass,))
+                h = apply(self.rotations[j], self._take(link.first_moment))
+                mass, moment = mass + own, add(moment, scale(own, self.origins[j]), h)
+        return scale(1 / mass, moment)
 
     def rotation(self, coordinate: str) -> Columns:
         """The columns of the rotation matrix of the body that a coordinate moves."""

@@ -45,6 +45,7 @@ SCALARS = (
     "lead_ball_z", "trail_ball_z",  # [m]
     "toe_stiffness", "toe_damping",  # passive toe joint [N m/rad, N m s/rad]
     "friction",
+    "spin_x", "spin_y", "spin_z",  # weights of the squared rate of angular momentum [1/(N m)2]
     "gravity_x", "gravity_y", "gravity_z",  # world axes [m/s2]
 )  # fmt: skip
 PER_JOINT = ("scale", "effort_mean", "effort_difference")
@@ -107,6 +108,10 @@ def trace(layout: Layout, parameters: Mapping[str, slice], z: ca.SX, p: ca.SX) -
     for j, t in enumerate(scaled):
         direction = t / ca.sqrt(t * t + _EFFORT_ROUNDING**2)
         effort += t * t * (per_joint["effort_mean"][j] + per_joint["effort_difference"][j] * direction)
+    # The ground's moment about the centre of mass is the rate of the angular momentum: gravity has none there.
+    spin = subtract(body.moment, cross(body.centre(), body.force))
+    for axis, rate in zip("xyz", spin, strict=True):
+        effort += value[f"spin_{axis}"] * rate * rate
     out: dict[str, Any] = {
         "tau": scaled,
         "effort": [effort],

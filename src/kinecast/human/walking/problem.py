@@ -115,6 +115,7 @@ def _parameters(structure: Structure, task: WalkTask, measures_: Array) -> dict[
         "toe_stiffness": task.toe_stiffness * body_mass(structure) / 75,
         "toe_damping": task.toe_damping * body_mass(structure) / 75,
         "friction": task.friction,
+        **{f"spin_{axis}": x / (weight * stature(structure)) ** 2 for axis, x in zip("xyz", task.spin, strict=True)},
         "gravity_x": 0.0,
         "gravity_y": -gravity * np.cos(slope),
         "gravity_z": -gravity * np.sin(slope),

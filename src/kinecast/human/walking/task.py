@@ -47,6 +47,7 @@ class WalkTask:
     instants: int = 21
     # objective
     effort: float = 10.0
+    spin: tuple[float, float, float] = (0.0, 0.0, 0.0)  # squared rates of angular momentum, of weight times stature
     acceleration: float = 1e-6
     jerk: float = 1e-8
     push_smoothness: float = 1e-8
