@@ -32,3 +32,14 @@ def test_every_public_name_is_there(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'kinecast' has no attribute 'laod'"):
         kinecast.laod  # noqa: B018  (the access is the test)
+
+
+@pytest.mark.parametrize("imported_before", ["", "import kinecast.{room}.{part}; "])
+@pytest.mark.parametrize(
+    ("room", "part", "parameter"), [("human", "skeleton", "stature"), ("simulate", "result", "until")]
+)
+def test_a_room_can_be_called_whatever_of_it_was_imported_before(imported_before, room, part, parameter):
+    first = imported_before.format(room=room, part=part)
+    shown = f"print('{parameter}' in inspect.signature(kinecast.{room}).parameters)"
+    done = run_python(f"import inspect, kinecast; {first}{shown}")
+    assert done.stdout == "True\n", done.stderr

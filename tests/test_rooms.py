@@ -6,7 +6,7 @@ from pathlib import Path
 import kinecast
 
 SOURCE = Path(kinecast.__file__).parent
-GROUND = ("errors", "files", "literature", "schema", "tables", "yaml_text")
+GROUND = ("callable_room", "errors", "files", "literature", "schema", "tables", "yaml_text")
 ROOMS = ("engine", "mechanism", "dynamics", "equations", "motion", "predict", "simulate", "human", "report", "verify")
 ROOMS += ("bench", "doctor", "cli")
 # Conveniences of results (`motion.plot()`, `motion.save()`), said where they stand: the room above draws and writes.

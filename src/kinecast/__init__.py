@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kinecast.human.contact import ground_reaction
     from kinecast.human.walking.walk import walk
     from kinecast.predict.prediction import Prediction
+    from kinecast.simulate.simulation import simulate
 
 __version__ = "0.1.0.dev0"
 
@@ -39,6 +40,7 @@ __all__ = [
     "human",
     "load",
     "serial",
+    "simulate",
     "walk",
 ]
 
@@ -54,7 +56,9 @@ _HOME = {
     "walk": "kinecast.human.walking.walk",
     "ground_reaction": "kinecast.human.contact",
     "human": "kinecast.human",
+    "simulate": "kinecast.simulate",
 }
+_CALLABLE_ROOMS = ("human", "simulate")  # the module itself, which can be called
 
 
 def load(source: str | PathLike[str]) -> Mechanism:
@@ -75,7 +79,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'kinecast' has no attribute {name!r}")
     home = import_module(_HOME[name])
-    value = home if name == "human" else getattr(home, name)  # a room that can be called
+    value = home if name in _CALLABLE_ROOMS else getattr(home, name)
     globals()[name] = value
     return value
 

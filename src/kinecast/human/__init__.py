@@ -1,15 +1,14 @@
 """Digital humans: a scaled skeleton, foot contact, predicted walking and lifting, ergonomics.
 
-The room can be called: ``kinecast.human(1.75, 75, "male")`` is a person as a mechanism. (A function of this name in the
-package above would give way to the room as soon as anything of it is imported.)
+The room can be called: ``kinecast.human(1.75, 75, "male")`` is a person as a mechanism.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from kinecast.callable_room import make_callable
 
 if TYPE_CHECKING:
     from kinecast.dynamics.mechanism import Mechanism
@@ -60,10 +59,4 @@ def person(
     )
 
 
-class _Room(ModuleType):
-    def __call__(self, *args: Any, **kwargs: Any) -> Mechanism:
-        return person(*args, **kwargs)
-
-
-__wrapped__ = person  # whose signature help() and editors show
-sys.modules[__name__].__class__ = _Room
+make_callable(__name__, person)
