@@ -25,7 +25,8 @@ def test_walk_leaves_a_run_folder_whose_report_can_be_made_again(run, tmp_path):
     out = tmp_path / "run"
     code, answer, err = run(
         "walk", "--speed", 1.1, "--stature", 1.62, "--mass", 60, "--sex", "female", "--backpack", 8, "--weak",
-        "hip.internal_rotation=0.9", "--stiff", "ankle.eversion=-5:5", "--set", "phases.double_support=0.21", "--json", "-o", out,
+        "hip.internal_rotation=0.9", "--stiff", "ankle.eversion=-5:5", "--set", "phases.double_support=0.21",
+        "--json", "-o", out,
     )  # fmt: skip
     result = json.loads(answer)
     assert code == 0, err

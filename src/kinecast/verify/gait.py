@@ -1,4 +1,4 @@
-"""The one-step walk of the thesis (chapter V), 1.2 m/s with steps of 0.6 m: its size and time beside ours, its balances.
+"""The one-step walk of the thesis (chapter V), 1.2 m/s with steps of 0.6 m: size and time beside ours, balances.
 
 The thesis gives no data of its person but the number of free coordinates; ours is a man of 1.75 m and 75 kg with the
 same joints frozen. It solves to 1e-3, this to 1e-6 (feasibility) and 1e-4 (optimality).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def forward_error(problem: StepProblem, x: Array, steps: int = 800) -> float:
     def rate(y: Array, force: Array) -> Array:
         return np.concatenate([y[n:], mechanism.forward_dynamics(y[:n], y[n:], force)])
 
-    for left, right in zip(breaks[:-1], breaks[1:], strict=True):
+    for left, right in pairwise(breaks):
         count = max(2, int(np.ceil(steps * (right - left) / duration)))
         h = (right - left) / count
         times = left + h * (np.arange(count)[:, None] + inside)
