@@ -1,20 +1,20 @@
 """Compression and shear of the disc between L5 and S1, by a single equivalent muscle.
 
 The moment M that the trunk needs about L5/S1 in the sagittal plane is made by one muscle at the arm r, parallel to the
-disc's normal, and the net force F that the pelvis exerts on the trunk acts in the joint (Chaffin and Andersson, Occupational
-Biomechanics, 6.4; NIOSH 81-122, 1981):
+disc's normal, and the net force F that the pelvis exerts on the trunk acts in the joint (Chaffin and Andersson,
+Occupational Biomechanics, 6.4; NIOSH 81-122, 1981):
 
     compression = |M| / r + F . normal                    shear = what of F lies in the disc's plane
 
-The sacral plate is inclined by alpha to the horizontal, after the torso's angle T from the vertical and the knees' included
-angle K (Chaffin's regression; degrees):
+The sacral plate is inclined by alpha to the horizontal, after the torso's angle T from the vertical and the knees'
+included angle K (Chaffin's regression; degrees):
 
     alpha = 40 - 17.5 - .12 T + .23 K + .0012 T K + .005 T^2 - .00075 K^2
 
-r is 0.05 m, with which the limit of 3400 N was set; later models use 0.06 to 0.07 m, which gives less. Valid for lifts in the
-sagittal plane, T from 0 to 90 degrees. No pressure of the abdomen, no muscles that work against each other: bending sideways or
-turning under load costs more than this says. For a flexing moment the arm of the extensors is used as well, which
-overestimates: the abdominal muscles lie further away. Dynamic: M and F contain the accelerations.
+r is 0.05 m, with which the limit of 3400 N was set; later models use 0.06 to 0.07 m, which gives less. Valid for lifts
+in the sagittal plane, T from 0 to 90 degrees. No pressure of the abdomen, no muscles that work against each other:
+bending sideways or turning under load costs more than this says. For a flexing moment the arm of the extensors is used
+as well, which overestimates: the abdominal muscles lie further away. Dynamic: M and F contain the accelerations.
 
 Example::
 
@@ -51,7 +51,7 @@ _JOINT = "spine1.flexion"
 
 @dataclass(frozen=True)
 class LowBack:
-    """L5/S1 of N samples: forces in N, moment in N m (extending positive), angles in rad; `limit` for the compression."""
+    """L5/S1 of N samples: forces [N], moment [N m] (extending positive), angles [rad]; `limit` of the compression."""
 
     compression: Array
     shear: Array
@@ -94,7 +94,7 @@ _OUTPUTS = {"force": 3, "moment": 1, "spine": 3, "sideways": 3}
 
 
 def _kernel(layout: Layout) -> Kernel:
-    """(q, v, a) -> force of the pelvis on the trunk, moment about the flexing axis, L5/S1 to neck, that axis; for everyone."""
+    """(q, v, a) -> force of the pelvis on the trunk, moment about the flexing axis, L5/S1 to neck, that axis."""
     n = layout.n
 
     def trace(z: ca.SX, p: ca.SX) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _kernel(layout: Layout) -> Kernel:
 
 
 def sacral_angle(torso: ArrayLike, knee: ArrayLike) -> Array:
-    """Inclination of the sacral plate [rad] by the torso's angle from the vertical and the knee's included angle [rad]."""
+    """Inclination of the sacral plate [rad] by the torso's angle from the vertical, the knee's included angle [rad]."""
     t, k = np.rad2deg(np.abs(torso)), np.rad2deg(knee)
     found = 40 - 17.5 - 0.12 * t + 0.23 * k + 0.0012 * t * k + 0.005 * t**2 - 0.00075 * k**2
     return np.asarray(np.deg2rad(found))

@@ -11,9 +11,9 @@ T. R. Waters, V. Putz-Anderson, A. Garg, Applications Manual for the Revised NIO
     FM   of the lifts a minute, hours of lifting and V, table 5, between its rows linearly
     CM   good 1; fair .95 below 75 cm, else 1; poor .90
 
-Valid for two-handed smooth lifting while standing, without other strenuous work, with firm footing (friction at least 0.4),
-at 19 to 26 degrees Celsius; not for one hand, seated or kneeling, hot or unstable loads, wheelbarrows, or faster than about
-0.75 m/s. LI above 1 means more than the nominal risk for some of the healthy workers, above 3 for many.
+Valid for two-handed smooth lifting while standing, without other strenuous work, with firm footing (friction at least
+0.4), at 19 to 26 degrees Celsius; not for one hand, seated or kneeling, hot or unstable loads, wheelbarrows, or faster
+than about 0.75 m/s. LI above 1 means more than the nominal risk for some of the healthy workers, above 3 for many.
 
 Example::
 

@@ -7,10 +7,10 @@ flexion q > 0 and ankle dorsiflexion q > 0, with body mass m, stature H and the 
     F(w) = (2 C4 C5 + w (C5 - 3 C4)) / (2 C4 C5 + w (2 C5 - 4 C4))                       w >= 0
     F(w) = (2 C4 C5 - w (C5 - 3 C4)) / (2 C4 C5 - w (2 C5 - 4 C4)) (1 - C6 w)            w < 0
 
-so that F(C4) = 0.75 and F(C5) = 0.5. It was measured between 0 and about 5 rad/s; beyond 8 rad/s w is cut there, F is cut
-to [0, 1.5] and the cosine to positive values. The passive torques of the paper are left out: its active part is compared.
-All other joints: the torque limits of the structure (`data/coordinates.csv` says where they come from), which know neither
-angle nor speed.
+so that F(C4) = 0.75 and F(C5) = 0.5. It was measured between 0 and about 5 rad/s; beyond 8 rad/s w is cut there, F is
+cut to [0, 1.5] and the cosine to positive values. The passive torques of the paper are left out: its active part is
+compared. All other joints: the torque limits of the structure (`data/coordinates.csv` says where they come from), which
+know neither angle nor speed.
 
 Example::
 
@@ -57,7 +57,7 @@ def leg_strength(sex: str, mass: float, height: float) -> dict[str, Array]:
 
 
 def surface(coefficients: Any, q: Any, w: Any, rounding: float = 0.0) -> Any:
-    """Strength [N m] at angle q [rad] and shortening speed w [rad/s]; arrays or symbols; `rounding` softens its kinks."""
+    """Strength [N m] at angle q [rad] and shortening speed w [rad/s], arrays or symbols; `rounding` softens kinks."""
     c1, c2, c3, c4, c5, c6 = (coefficients[k] for k in range(6))
     cosine = _cos(c2 * (_smaller(q, WIDEST, rounding) - c3))
     speed = _smaller(_larger(w, -FASTEST, rounding), FASTEST, rounding)

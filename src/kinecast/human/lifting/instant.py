@@ -6,9 +6,12 @@ stand flat under the hips and do not move: with shank and thigh turned forward b
     s = ankle,    t = ankle - knee,    pelvis tilt = hip - knee + ankle
 
 the pelvis follows from y, so that no constraint is needed for it. Box: level, its centre between the grips at r; the
-hands give it F = m (r'' - g), half of it each. Two-step algorithm (Xiang et al. 2009): inverse dynamics with the load and
-without ground gives the resultant (F, M about the world origin), the zero moment point z = -M_x / F_y, and the
+hands give it F = m (r'' - g), half of it each. Two-step algorithm (Xiang et al. 2009): inverse dynamics with the load
+and without ground gives the resultant (F, M about the world origin), the zero moment point z = -M_x / F_y, and the
 reaction, half of it on each foot.
+
+`drive` is what motion and load ask of each free coordinate by their work, (dq/dy)' tau without ground: the ground does
+no work on feet that stand still, so the joint torques alone must give it.
 
 z = (y, y', y'', T) with derivatives by the fraction of the duration T: v = y' / T, a = y'' / T^2.
 """
@@ -63,7 +66,8 @@ SCALARS = (
     "target_height", "target_distance",  # of the hands, for postures that aim at it [m]
     "effort", "balance", "posture", "smoothness",  # weights
     "trunk_neutral", "trunk_ease",  # of the upper trunk's inclination [rad]
-    *(f"{board}_{what}" for board in _BOARDS for what in ("front", "middle")),  # edge, height of the middle [m]
+    # of a board: edge, height of the middle [m], 1 where the box may pass beneath it
+    *(f"{board}_{what}" for board in _BOARDS for what in ("front", "middle", "open")),
 )  # fmt: skip
 
 
@@ -98,7 +102,8 @@ def compile_instant(layout: Layout, boards: bool) -> Instant:
     if boards:
         constrained |= dict.fromkeys(_BOARDS, 1 + len(spots(of="boards")))
     reported = dict.fromkeys("qva", n_full) | {"torque": n_full, "zmp": 1, "reaction_r": 6, "reaction_l": 6}
-    reported |= {"box": 2, "box_velocity": 2, "box_acceleration": 2, "forefoot": 1, "places": 3 * len(PLACES)}
+    reported |= {"drive": n, "box": 2, "box_velocity": 2, "box_acceleration": 2, "forefoot": 1}
+    reported |= {"places": 3 * len(PLACES)}
     n_z, n_p = 3 * n + 1, max(part.stop for part in parameters.values())
     strength = Path(__file__).parents[1] / "ergonomics" / "strength.py"
     key = digest(repr((layout, chosen, spots(of="boards"))), Path(__file__), strength)
@@ -138,7 +143,8 @@ def trace(layout: Layout, chosen: Plan, parameters: Mapping[str, slice], z: ca.S
     ground = _ground(body, force, zmp)
     ahead = 0.5 * (zmp - value["ball"] + ca.sqrt((zmp - value["ball"]) ** 2 + BALL_ROUNDING**2))
     forefoot = ahead * 0.5 * force[1]
-    tau = _torques(body, held, ground, forefoot)
+    loaded = _loaded(body, held)
+    tau = _torques(body, loaded, ground, forefoot)
     scaled = [value["scale"][k] * tau[j] for k, j in enumerate(chosen.working)]
     able = _leg_strength(layout, value, q, v)
     trunk = sum((q[j] for j, name in enumerate(layout.coordinates) if _bends_trunk(name)), 0.0)
@@ -163,6 +169,7 @@ def trace(layout: Layout, chosen: Plan, parameters: Mapping[str, slice], z: ca.S
         "q": ca.vertsplit(q),
         "v": ca.vertsplit(v),
         "a": ca.vertsplit(a),
+        "drive": ca.vertsplit(ca.jtimes(q, z, ca.vertcat(*loaded), True)[:n]),
         "torque": [0.0 if j < GLOBAL else t for j, t in enumerate(tau)],
         "reaction_r": [*ground["r"][0], *ground["r"][1]],
         "reaction_l": [*ground["l"][0], *ground["l"][1]],
@@ -227,18 +234,22 @@ def _ground(body: Recursion, force: Vector, zmp: Any) -> dict[str, tuple[Vector,
     return found
 
 
-def _torques(
-    body: Recursion,
-    held: Mapping[str, tuple[Vector, Vector]],
-    ground: Mapping[str, tuple[Vector, Vector]],
-    forefoot: Any,
-) -> list[Any]:
-    """Torques of all joints [N m] with what the hands hold and the ground reaction, of which `forefoot` turns the toes."""
-    layout, tau = body.layout, list(body.tau)
-    for j, name in enumerate(layout.coordinates):
-        joint = name.split(".")[0]
+def _loaded(body: Recursion, held: Mapping[str, tuple[Vector, Vector]]) -> list[Any]:
+    """Torques of all joints [N m] with what the hands hold, without the ground."""
+    tau = list(body.tau)
+    for j, name in enumerate(body.layout.coordinates):
         for side in _held_by(name):
             tau[j] = tau[j] + body.torque_of(j, *held[side])
+    return tau
+
+
+def _torques(
+    body: Recursion, loaded: list[Any], ground: Mapping[str, tuple[Vector, Vector]], forefoot: Any
+) -> list[Any]:
+    """Torques of all joints [N m] with the ground reaction too, of which `forefoot` turns the toes."""
+    tau = list(loaded)
+    for j, name in enumerate(body.layout.coordinates):
+        joint = name.split(".")[0]
         for side in SIDES:
             if joint in (f"hip_{side}", f"knee_{side}", f"ankle_{side}"):
                 tau[j] = tau[j] - body.torque_of(j, *ground[side])
@@ -311,18 +322,24 @@ def _clear(body: Recursion, spot: Spot, value: Mapping[str, Any], box: Any) -> A
 
 
 def _above_or_before(body: Recursion, board: str, value: Mapping[str, Any], box: Any) -> list[Any]:
-    """How far [m] the box, then every spot, is outside of a board: at least 0 (box), its radius (spots)."""
+    """How far [m] the box, then every spot, is outside of a board: at least 0 (box), its radius (spots).
+
+    Where the box has no business beneath a board, beneath is as good as inside: else it could be beneath at one instant
+    and above at the next.
+    """
     import casadi as ca
 
     front, middle = value[f"{board}_front"], value[f"{board}_middle"]
 
-    def outside(y: Any, z: Any, half_height: Any, half_depth: Any, margin: Any) -> Any:
+    def outside(y: Any, z: Any, half_height: Any, half_depth: Any, margin: Any, either: Any) -> Any:
         before = front - margin - z - half_depth
-        above = ca.sqrt((y - middle) ** 2 + _MIDDLE_ROUNDING**2) - 0.5 * BOARD - half_height
+        away = either * ca.sqrt((y - middle) ** 2 + _MIDDLE_ROUNDING**2) + (1 - either) * (y - middle)
+        above = away - 0.5 * BOARD - half_height
         return 0.5 * (before + above + ca.sqrt((before - above) ** 2 + _EDGE_ROUNDING**2))
 
-    found = [outside(box[0], box[1], value["box_height"], value["box_depth"], value["margin"])]
-    return found + [outside(*_place(body, spot), 0.0, 0.0, 0.0) for spot in spots(of="boards")]
+    half = value["box_height"], value["box_depth"]
+    found = [outside(box[0], box[1], *half, value["margin"], value[f"{board}_open"])]
+    return found + [outside(*_place(body, spot), 0.0, 0.0, 0.0, 1.0) for spot in spots(of="boards")]
 
 
 def _last(layout: Layout, names: tuple[str, ...]) -> str:

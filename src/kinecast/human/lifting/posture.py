@@ -28,7 +28,7 @@ _LOAD_STEPS = 8  # halvings in the search for the largest load
 
 
 def postures(lifter: Lifter, task: LiftTask, place: Place, which: str) -> list[Array]:
-    """Postures that hold the box there, the least costly first; an error says what would be possible where none does."""
+    """Postures that hold the box there, the least costly first; without one, an error says what would be possible."""
     found = _solved(lifter, posture_problem(lifter, task, place))
     if not found:
         raise _impossible(lifter, task, place, which)
@@ -65,15 +65,16 @@ def _starts(lifter: Lifter) -> Iterator[Array]:
 def _impossible(lifter: Lifter, task: LiftTask, place: Place, which: str) -> InputError:
     """Why no posture holds the box there, and what would be possible."""
     key = "from_" if which == "start" else "to"
-    hands = f"hands {place.height:.2f} m high and {place.distance:.2f} m ahead of the ankles"
+    hands = f"hands {place.height:.3g} m high and {place.distance:.3g} m ahead of the ankles"
     box = f"box of {task.box.depth:g} x {task.box.width:g} x {task.box.height:g} m"
+    clear = "the body" + (", shelf and table" if task.boards else "")
     if not _solved(lifter, posture_problem(lifter, task, place, able=False), first_is_enough=True):
         nearest = nearest_place(lifter, task, place)
         if nearest is None:
-            return InputError(f"lift: no posture of this person holds a {box} clear of the body", key="box")
+            return InputError(f"lift: no posture of this person holds a {box} clear of {clear}", key="box")
         return InputError(
-            f"lift: the {which} is out of reach: {hands}; with this {box} the nearest that this person reaches is "
-            f"{nearest.height:.2f} m high and {nearest.distance:.2f} m ahead",
+            f"lift: the {which} is out of reach: {hands}; with a {box} clear of {clear} the nearest for this person is "
+            f"{nearest.height:.3f} m high and {nearest.distance:.3f} m ahead",
             key=key,
         )
     most = largest_load(lifter, task, place)

@@ -1,7 +1,7 @@
 """The problem of a lift: variables, rows, bounds, objective; and the problem of a single posture that holds the box.
 
-The motion is a clamped B-spline of the fraction u = t / T of the duration, whose first and last three control points are
-equal: velocity and acceleration vanish at both ends. The duration T is one more variable.
+The motion is a clamped B-spline of the fraction u = t / T of the duration, whose first and last three control points
+are equal: velocity and acceleration vanish at both ends. The duration T is one more variable.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNIQUE, _UNIQUE_REACH = 1e-4, 1e-6
 
 @dataclass(frozen=True)
 class Lifter:
-    """A person as a lift needs him: the structure with his strength while lifting, the compiled instant, his measures."""
+    """A person as a lift needs one: structure with the strength while lifting, the compiled instant, the measures."""
 
     structure: Structure
     instant: Instant
@@ -139,8 +139,10 @@ def build(lifter: Lifter, task: LiftTask) -> LiftProblem:
 def posture_problem(
     lifter: Lifter, task: LiftTask, place: Place, *, placed: bool = True, able: bool = True
 ) -> Reduced:
-    """One posture at rest with the hands at a place. Not `placed`: as near to it as possible; not `able`: whatever the
-    strength and balance that it takes."""
+    """One posture at rest with the hands at a place.
+
+    Not `placed`: as near to it as possible; not `able`: whatever the strength and balance that it takes.
+    """
     instant = lifter.instant
     variables = _variables(uniform_knots(1, 1.0, 1), 1, np.ones((2, 1)), instant.n, 1)
     values = parameters(lifter, task) | {"target_height": place.height, "target_distance": place.distance}
@@ -211,9 +213,13 @@ def parameters(lifter: Lifter, task: LiftTask) -> dict[str, Any]:
         "effort_difference": (up - down) / 2,
         "emphasis": [task.emphasis_of(structure.coordinates[j]) for j in chosen.working],
     }
-    for name, front, place in (("shelf", task.shelf, task.to), ("table", task.table, task.from_)):
-        board = task.board(place, front)
-        found[f"{name}_front"], found[f"{name}_middle"] = board or (_FAR, 0.0)
+    for name, front, place, other in (
+        ("shelf", task.shelf, task.to, task.from_),
+        ("table", task.table, task.from_, task.to),
+    ):
+        edge, middle = task.board(place, front) or (_FAR, 0.0)
+        found[f"{name}_front"], found[f"{name}_middle"] = edge, middle
+        found[f"{name}_open"] = float(other.distance + 0.5 * box.depth > edge and other.height < middle)
     for name, coefficients in leg_strength(sex_of(structure), body_mass(structure), stature(structure)).items():
         found[f"strength_{name}"] = coefficients
     return found
@@ -253,7 +259,7 @@ def _smoothness(variables: Variables, task: LiftTask) -> Array:
 
 
 def _rows(lifter: Lifter, task: LiftTask, instants: int, *, at: Place | None = None, able: bool = True) -> Rows:
-    """The constraint rows. One instant: a posture, its hands `at` a place; not `able`: strength and balance left out."""
+    """The constraint rows. One instant: a posture, hands `at` a place; not `able`: strength and balance left out."""
     structure, outputs, chosen = lifter.structure, lifter.instant.node.outputs, lifter.instant.plan
     inf, half = np.inf, 0.5 * task.box.width
     heel, toe = _sole(structure)

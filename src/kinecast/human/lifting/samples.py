@@ -23,6 +23,7 @@ class Samples:
     a: Array
     tau: Array
     reaction: dict[str, Array]  # by side (N, 6): force, moment
+    drive: Array  # (N, free) what motion and load ask of each free coordinate by their work
     forefoot: Array  # (N,) moment of the ground about each toe joint
     zmp: Array  # (N, 2): x, z
     box: Array  # (N, 3): centre, as its velocity and acceleration
@@ -50,6 +51,7 @@ def sample(problem: LiftProblem, y: Array, t: Array) -> Samples:
         a=out["a"],
         tau=out["torque"],
         reaction={side: out[f"reaction_{side}"] for side in SIDES},
+        drive=out["drive"],
         forefoot=out["forefoot"][:, 0],
         zmp=in_plane("zmp"),
         box=in_plane("box"),

@@ -1,7 +1,7 @@
 """The prediction of one lift: postures that hold the box at both ends, then the motion between of least cost.
 
-The end postures are found first, each as a small problem of its own from several starts (crouched, stooped, upright); they
-are where the motion's solution begins, and remain free in it. Where no posture holds the box, an error says why.
+The end postures are found first, each as a small problem of its own from several starts (crouched, stooped, upright);
+they are where the motion's solution begins, and remain free in it. Where no posture holds the box, an error says why.
 
 Example::
 
@@ -20,8 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinecast.human.interior_point import Outcome
+from kinecast.human.lifting.checks import DENSE, board_clearance
 from kinecast.human.lifting.posture import postures
 from kinecast.human.lifting.problem import Lifter, LiftProblem, build
+from kinecast.human.lifting.samples import sample
 from kinecast.human.lifting.task import LiftTask
 from kinecast.human.solving import FEASIBILITY, Report, Stage, Stages, Status, better, status_of, violated
 from kinecast.mechanism import Structure
@@ -29,6 +31,8 @@ from kinecast.mechanism.checks import Array
 
 _FIRST_DURATION = 1.5  # of the built-in start [s]
 _ATTEMPT = 200  # iterations of one attempt
+_MOST_INSTANTS = 200
+_TOUCH = 0.01  # what round edges and the spots on the body may miss of a board [m]
 _ENDED = ("optimal", "interrupted", "time_limit")
 
 
@@ -97,6 +101,10 @@ def solve_lift(
         if best.status in _ENDED:
             break
     assert best is not None
+    # Between two instants the box may have jumped through a board: then look at more of them.
+    while best.status == "optimal" and problem.task.instants < _MOST_INSTANTS and _through(problem, best.x):
+        problem = build(lifter, replace(problem.task, instants=2 * problem.task.instants - 1))
+        best = stages.run(f"lift, {problem.task.instants} instants", problem.lift, best.x)
     status = status_of(best)
     advice = ""
     if status == "infeasible":
@@ -113,6 +121,12 @@ def solve_lift(
         best.active,
         stages.seconds,
     )
+
+
+def _through(problem: LiftProblem, x: Array) -> bool:
+    """Whether box or body pass through a board between the instants."""
+    samples = sample(problem, x, np.linspace(0.0, float(x[-1]), DENSE))
+    return board_clearance(problem, samples) < -_TOUCH
 
 
 def _attempts(problem: LiftProblem, starts: list[Array], ends: list[Array]) -> Iterator[tuple[str, Array, bool]]:

@@ -1,4 +1,4 @@
-"""What a lift is asked to be: load, places, duration, weights, limits. Every number here is an input, not a prediction."""
+"""What a lift is asked to be: load, places, duration, weights, limits; every number is an input, not a prediction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOARD = 0.03  # thickness of a shelf or a table [m]
 
 @dataclass(frozen=True)
 class Box:
-    """A level box with a handle in the middle of each side; its centre of mass lies between the handles. Lengths in m."""
+    """A level box with a handle in the middle of each side, its centre of mass between the handles. Lengths in m."""
 
     depth: float = 0.30  # fore-aft
     width: float = 0.40  # from hand to hand
