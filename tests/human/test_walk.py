@@ -8,13 +8,13 @@ import pytest
 
 import kinecast as kc
 from kinecast.human.carrying import carried, carrying, own_mass, unloaded
+from kinecast.human.predicted import SealedError
 from kinecast.human.recursion import measures
 from kinecast.human.skeleton import mirror
 from kinecast.human.walking import figures
 from kinecast.human.walking.problem import EDGES, PLACES
 from kinecast.human.walking.run import motion_csv, problem_data, read_run
 from kinecast.human.walking.settings import task_of
-from kinecast.human.walking.walk import SealedWalkError
 from kinecast.motion.files import parse_motion
 
 ROUNDING = 1e-9  # forces of a thousand newtons in double precision
@@ -130,7 +130,7 @@ def test_figures_are_drawn_and_sticks_stand_where_the_engine_says(walk, man):
 
 def test_a_walk_that_is_not_a_solution_is_sealed_and_says_so_in_its_files(walk, tmp_path):
     failed = replace(walk, unsealed=replace(walk.unsealed, status="interrupted", message="Interrupted."))
-    with pytest.raises(SealedWalkError, match="not a solution"):
+    with pytest.raises(SealedError, match="not a solution"):
         failed.q  # noqa: B018
     assert failed.acknowledge().q.shape == walk.q.shape
     failed.save(tmp_path)

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinecast.errors import KinecastError
 from kinecast.human.carrying import carried, carrying, unloaded
 from kinecast.human.contact import SIDES, ground_reaction
+from kinecast.human.predicted import Journal, Predicted
 from kinecast.human.solving import Report
 from kinecast.human.walking.checks import StepCheck, check_step, forward_error, step_margins
 from kinecast.human.walking.gait import gait_numbers, phase_names
@@ -37,24 +37,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class SealedWalkError(KinecastError):
-    """A walk that is not a solution was used without saying so."""
-
-
 @dataclass(frozen=True, eq=False)
-class Walk:
+class Walk(Predicted[StepSolution]):
     """A predicted walk. Everything per sample runs over one stride of N samples from right heel strike.
 
     World axes: x left, y up (normal to the ground), z forward; moments about the world origin; SI units.
     """
 
-    person: Structure  # with what is carried
-    load: dict[str, float]  # what is carried [kg]: backpack, hands
-    unsealed: StepSolution
-    log: tuple[str, ...] = ()
-    acknowledged: bool = False
+    what = "walk"
 
     # ------------------------------------------------------------------------------------------ what came out
+
+    @property
+    def load(self) -> dict[str, float]:
+        """What is carried [kg]: backpack, hands."""
+        return carried(self.person)
 
     @property
     def person_alone(self) -> Structure:
@@ -65,35 +62,6 @@ class Walk:
     def task(self) -> WalkTask:
         """What was asked for."""
         return self.unsealed.problem.task
-
-    @property
-    def status(self) -> str:
-        """optimal, acceptable, infeasible, iteration_limit, time_limit, interrupted or failed."""
-        return self.unsealed.status
-
-    @property
-    def message(self) -> str:
-        """The status in words."""
-        return self.unsealed.message
-
-    @property
-    def ok(self) -> bool:
-        """Whether a walk was found."""
-        return self.status in ("optimal", "acceptable")
-
-    def acknowledge(self) -> Walk:
-        """The same walk, free to be used although it is not a solution."""
-        return replace(self, acknowledged=True)
-
-    @property
-    def solution(self) -> StepSolution:
-        """The step as its variables, and how it was found."""
-        if not self.ok and not self.acknowledged:
-            raise SealedWalkError(
-                f"this walk is not a solution ({self.status}): {self.message} "
-                "To look at it all the same, use walk.acknowledge()"
-            )
-        return self.unsealed
 
     # ------------------------------------------------------------------------------------------ one stride
 
@@ -181,22 +149,7 @@ class Walk:
 
     def summary(self) -> dict[str, Any]:
         """What result.json holds, but for the checks and the gait."""
-        solution = self.unsealed
-        totals = {key: sum(stage.seconds.get(key, 0.0) for stage in solution.stages) for key in _SECONDS.values()}
-        seconds = {"total": solution.seconds} | {name: totals[key] for name, key in _SECONDS.items()}
-        return {
-            "status": self.status,
-            "message": self.message,
-            "duration": float(solution.problem.instants[-1]) * 2,
-            "objective": solution.objective,
-            "iterations": solution.iterations,
-            "seconds": seconds | {"compile": max(0.0, solution.seconds - totals["total"])},
-            "violation": {"at_nodes": float(solution.violation)},
-            "optimality": _finite(solution.optimality),
-            "variables": solution.variables,
-            "constraints": solution.constraints,
-            "active": solution.active,
-        }
+        return self.numbers(2 * float(self.unsealed.problem.instants[-1]))
 
     def plot(self) -> Figure:
         """Angles, moments, ground reactions and joint forces over one stride, beside normal gait."""
@@ -216,15 +169,6 @@ class WalkCheck(StepCheck):
     """`StepCheck`, and how far [m] the predicted torques and reactions, integrated forward, end up from the step."""
 
     forward_error: float
-
-
-# Names in result.json of what the solver's stages measured.
-_SECONDS = {
-    "solver": "total",
-    "functions": "functions",
-    "derivatives": "derivatives",
-    "linear_algebra": "linear algebra",
-}
 
 
 def walk(
@@ -250,27 +194,13 @@ def walk(
     """
     loaded = carrying(person, backpack=backpack, hands=hands)
     task = task_of(loaded, speed, step_length, incline, phases, settings)
-    log: list[str] = []
-    told: list[str] = []
-
-    def note(line: str) -> None:
-        log.append(line)
-        say(line)
-
-    def follow(stage: str, iteration: int, objective: float, violation: float, optimality: float) -> None:
-        if stage not in told:
-            told.append(stage)
-            note(f"{stage}:")
-            log.append("iteration  objective          violation  optimality")
-        log.append(f"{iteration:9d}  {objective:.10e}  {violation:.2e}   {optimality:.2e}")
-        if report is not None:
-            report(stage, iteration, objective, violation, optimality)
-
-    note(f"{loaded.name}, {len(loaded.coordinates)} coordinates: {speed:g} m/s, steps of {task.step_length:.4g} m")
-    solution = solve_step(loaded, task, report=follow, max_seconds=max_seconds)
-    note(f"{solution.status}: {solution.message}")
-    note(f"{solution.iterations} iterations in {solution.seconds:.2f} s, {solution.active} limits active")
-    return Walk(loaded, carried(loaded), solution, tuple(log))
+    journal = Journal(say, report)
+    journal.note(
+        f"{loaded.name}, {len(loaded.coordinates)} coordinates: {speed:g} m/s, steps of {task.step_length:.4g} m"
+    )
+    solution = solve_step(loaded, task, report=journal.follow, max_seconds=max_seconds)
+    journal.end(solution)
+    return Walk(loaded, solution, tuple(journal.lines))
 
 
 def _first(value: Any, count: int) -> Any:
@@ -278,7 +208,3 @@ def _first(value: Any, count: int) -> Any:
     if isinstance(value, dict):
         return {key: inner[:count] for key, inner in value.items()}
     return value[:count]
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None

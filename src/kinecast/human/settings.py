@@ -1,0 +1,77 @@
+"""Settings of a prediction as a user gives them: names known, values of the kind of the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from kinecast.errors import InputError, brief, unknown
+
+
+def number(of: str, key: str, value: Any) -> float:
+    """A finite number; `of` says in messages what it is a setting of."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not np.isfinite(found):
+        raise InputError(f"{of}: {key} must be a number, got {brief(value)}", key=key)
+    return found
+
+
+def chosen(
+    of: str,
+    defaults: Any,
+    given: Collection[str],
+    settings: Mapping[str, Any],
+    *,
+    named: Collection[str] = (),
+    any_length: Collection[str] = (),
+) -> dict[str, Any]:
+    """Settings by name, each of the kind of the default's; names in `given` are arguments of their own.
+
+    `named`: numbers by name of a coordinate; `any_length`: as many numbers as one likes.
+    """
+    known = [field.name for field in fields(defaults) if field.name not in given]
+    found = {}
+    for key, value in settings.items():
+        if key not in known:
+            raise unknown(f"setting of a {of}", key, [*given, *known], key=key)
+        if key in named:
+            found[key] = _by_name(of, key, value)
+        else:
+            found[key] = like(of, key, value, getattr(defaults, key), any_length=key in any_length)
+    return found
+
+
+def like(of: str, key: str, value: Any, default: Any, *, any_length: bool = False) -> Any:
+    """A value of the kind of the default."""
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise InputError(f"{of}: {key} must be true or false, got {brief(value)}", key=key)
+        return value
+    if isinstance(default, tuple):
+        numbers = tuple(number(of, key, x) for x in (value if isinstance(value, (tuple, list)) else [value]))
+        if len(numbers) != len(default) and not any_length:
+            raise InputError(f"{of}: {key} must be {len(default)} numbers, got {brief(value)}", key=key)
+        return numbers
+    found = number(of, key, value)
+    if isinstance(default, int):
+        if found != int(found) or found < 1:
+            raise InputError(f"{of}: {key} must be a whole number, 1 or more, got {brief(value)}", key=key)
+        return int(found)
+    return found
+
+
+def _by_name(of: str, key: str, value: Any) -> tuple[tuple[Any, ...], ...]:
+    """(name, number ...) of each, from a mapping or from such a tuple."""
+    pairs = value.items() if isinstance(value, Mapping) else [(name, tail(rest)) for name, *rest in value]
+    return tuple((str(name), *(number(of, key, x) for x in np.atleast_1d(rest))) for name, rest in pairs)
+
+
+def tail(rest: Any) -> Any:
+    """One number as such, several as they are."""
+    return rest[0] if len(rest) == 1 else rest
