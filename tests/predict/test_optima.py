@@ -88,6 +88,23 @@ def test_a_slow_swing_is_found_where_it_is_cheaper():
     assert motion.objective < 1.38
 
 
+def test_a_joint_without_a_drive_swings_along():
+    """Equations on a path are asked for on knots: a spline could not meet one more."""
+    down = -np.pi / 2
+    plan = kc.Prediction(kc.load("planar2"), duration=(0.3, 3.0)).limit(torque={"shoulder": 10, "elbow": 0})
+    motion = plan.start(q=[-1.8, down + 1.8]).end(q=[-1.2, down + 1.2]).solve()
+    assert motion.status == "optimal"
+    np.testing.assert_allclose(motion.torque(motion.spline.breaks[:-1])[:, 1], 0.0, atol=1e-7)
+    assert motion.between_nodes.amount < 0.05  # N m
+
+
+def test_more_equations_than_variables_are_no_motion():
+    plan = two_link(segments=6, gravity=[0, -9.8, 0]).limit(torque=0)
+    motion = plan.solve()
+    assert motion.status == "infeasible"
+    assert "beyond its limit of 0 N m" in motion.message
+
+
 def test_other_guesses_lead_to_the_same_motion():
     reference = two_link().solve()
     for changed in (two_link(guess="coarse"), two_link(guess="quasi-static"), two_link().solver(starts=3)):

@@ -60,6 +60,6 @@ def excesses(program: Program, x: Array) -> list[Excess]:
         if len(rows) == 0:
             continue
         worst = rows[np.argmax(amount[rows])]
-        limit = upper[worst] if values[worst] > upper[worst] else lower[worst]
-        found.append(Excess(group, float(amount[worst]), float(values[worst]), float(limit), float(times[worst])))
+        limit = float(upper[worst] if values[worst] > upper[worst] else lower[worst]) + 0.0  # nobody reads "-0"
+        found.append(Excess(group, float(amount[worst]), float(values[worst]), limit, float(times[worst])))
     return sorted(found, key=lambda excess: -excess.relative)

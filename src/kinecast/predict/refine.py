@@ -112,7 +112,7 @@ def switches(program: Program, x: Array) -> list[Switch]:
     found = []
     for k, group in enumerate(program.groups):
         own = np.flatnonzero(program.row_group == k)
-        if group.kind not in BINDING or len(own) == 0:
+        if group.kind not in BINDING or not (lower[own] < upper[own]).any():  # equations bind all the way
             continue
         own = own[np.argsort(times[own], kind="stable")]
         low, high, values = lower[own], upper[own], rows[own]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, Len
+from annotated_types import Ge, Gt, Le, Len
 from pydantic import Field
 
 from kinecast.schema import Checked
@@ -14,6 +14,10 @@ Word = Annotated[str, Len(1)]
 Weight = Annotated[float, Ge(0.0)]
 Positive = Annotated[float, Gt(0.0)]
 Count = Annotated[int, Ge(1)]
+# Beyond these bounds, which are far from any use, memory or rounding would be the answer.
+Seconds = Annotated[float, Ge(1e-6), Le(1e6)]
+Segments = Annotated[int, Ge(1), Le(10_000)]
+Checks = Annotated[int, Ge(1), Le(100)]
 
 PerJoint = float | list[float | None] | dict[Word, float | None] | None
 Bound = float | list[float | None] | None
@@ -30,8 +34,8 @@ _WEIGHT = "a number, 0 or more"
 class Duration(Checked):
     """Free between two bounds."""
 
-    min: Positive = Field(description="a number of seconds above 0")
-    max: Positive = Field(description="a number of seconds above 0")
+    min: Seconds = Field(description="a number of seconds above 0 (1e-6 to 1e6)")
+    max: Seconds = Field(description="a number of seconds above 0 (1e-6 to 1e6)")
 
 
 class Boundary(Checked):
@@ -98,8 +102,8 @@ class ProblemFile(Checked):
 
     mechanism: Word = Field(description="the name of a built-in mechanism or the path of a mechanism file")
     gravity: Vector | None = Field(None, description="three numbers (m/s2, world axes) or null")
-    segments: Count = Field(20, description="a whole number, 1 or more")
-    duration: Positive | Duration = Field(description="a number of seconds above 0, or {min, max} of such")
+    segments: Segments = Field(20, description="a whole number, 1 or more (to 10000)")
+    duration: Seconds | Duration = Field(description="a number of seconds above 0 (1e-6 to 1e6), or {min, max} of such")
     knots: Literal["fixed", "free"] = Field("fixed", description="fixed or free")
     start: Boundary = Field(description="a mapping of q, v and a")
     end: Boundary = Field(description="a mapping of q, v and a")
@@ -112,7 +116,7 @@ class ProblemFile(Checked):
     minimize: Minimize | None = Field(None, description="a mapping of time, effort, load, jerk, tracking to weights")
     reference: Word | None = Field(None, description="the path of a motion file, or null")
     refine: Positive | None = Field(None, description="a tolerance above 0, or null")
-    check_points: Count = Field(4, description="a whole number, 1 or more")
+    check_points: Checks = Field(4, description="a whole number, 1 or more (to 100)")
     guess: Word = Field("line", description="line, quasi-static, coarse or the path of a motion file")
     solver: Solver = Field(
         default_factory=lambda: Solver.model_validate({}),

@@ -243,6 +243,11 @@ def solve(program: Program, x0: Array, settings: Settings, stop: Stop, report: R
     watch = _Watch(stop, report)
     fixed = program.x_lower >= program.x_upper
     view = View(program, np.where(fixed, program.x_lower, x0))
+    low, high = program.row_bounds()
+    equations = int(np.count_nonzero(low == high))
+    if equations > len(view.free):
+        says = f"{equations} equations for {len(view.free)} variables"
+        return Solution(view.start, "infeasible", says, 0, [], 0.0, 0.0)
     oracle = _Oracle(view, watch)
     watcher = _Callback("watcher", *_watcher_shapes(view), _watcher(view, watch), watch)
     options: dict[str, Any] = {
@@ -253,7 +258,6 @@ def solve(program: Program, x0: Array, settings: Settings, stop: Stop, report: R
     }
     options |= _OPTIONS[settings.name](program, settings)
     solver = ca.nlpsol("solver", settings.name, oracle, options)
-    low, high = program.row_bounds()
     arguments = {
         "x0": x0[view.free] / view.scale,
         "lbx": program.x_lower[view.free] / view.scale,

@@ -122,8 +122,10 @@ def make_task(
     with at("limits.load"):
         load_limits = load_bounds(problem.limits.load, [joint.name for joint in structure.joints], "load")
     start, end = (_boundary(getattr(problem, key), names, key, at) for key in ("start", "end"))
-    via = []
+    via: list[tuple[float, Array]] = []
     for k, entry in enumerate(problem.via):
+        if any(entry.at == other for other, _ in via):
+            raise source.error(f"via[{k}].at", f"{entry.at:g} is there twice; one entry holds both q and v")
         states = []
         for kind, value in (("q", entry.q), ("v", entry.v)):
             with at(f"via[{k}].{kind}"):

@@ -122,7 +122,7 @@ class _Rows:
 
     def path_rows(self) -> PathRows:
         """Limits on torques, load components and users' conditions."""
-        task, every = self.task, np.arange(self.grid.n_checks)
+        task = self.task
         found: list[tuple[Indices, int, float, float, int]] = []
         quantity = 0
         if self.terms.limited_torques:
@@ -130,19 +130,20 @@ class _Rows:
                 low, high = task.tau_limits[k]
                 if np.isfinite(low) or np.isfinite(high):
                     group = self._group("tau", f"tau.{name}", task.units["tau"][k], _scale(low, high))
-                    found.append((every, k, low, high, group))
+                    found.append((self._points(low, high), k, low, high, group))
             quantity = task.n
         for joint, component, low, high in task.load_limits:
             name = f"load.{task.structure.joints[joint].name}.{COMPONENTS[component]}"
             unit = "N m" if COMPONENTS[component].startswith("m") else "N"
-            found.append((every, quantity, low, high, self._group("load", name, unit, _scale(low, high))))
+            group = self._group("load", name, unit, _scale(low, high))
+            found.append((self._points(low, high), quantity, low, high, group))
             quantity += 1
         bounds = iter(self.terms.user_bounds)
         for k, (requirement, count) in enumerate(zip(task.requirements, self.terms.user_counts, strict=True)):
-            where = every if requirement.at is None else np.array([self.grid.index(requirement.at)])
             for i in range(count):
                 low, high = next(bounds)
-                at = where if low < high or requirement.at is not None else self._knots()
+                own = requirement.at
+                at = self._points(low, high) if own is None else np.array([self.grid.index(own)])
                 name = (requirement.name or f"requirement {k + 1}") + (f", part {i + 1}" if count > 1 else "")
                 found.append((at, quantity, low, high, self._group("require", name, "", HALF_OPEN)))
                 quantity += 1
@@ -153,8 +154,10 @@ class _Rows:
         point, which, group = (table[k].astype(np.intp) for k in (0, 1, 4))
         return PathRows(point, which, table[2], table[3], group)
 
-    def _knots(self) -> Indices:
-        """Check points on knots: more equations than these a spline could not meet."""
+    def _points(self, low: float, high: float) -> Indices:
+        """Where a limit holds: at all check points; equations on knots, as a spline could not meet more of them."""
+        if low < high:
+            return np.arange(self.grid.n_checks)
         own = slice(self.grid.n_checks)
         last = self.grid.segment[own] == self.grid.mesh.segments - 1
         return np.flatnonzero((self.grid.fraction[own] == 0.0) | (last & (self.grid.fraction[own] == 1.0)))
@@ -167,7 +170,7 @@ class _Rows:
                 low, high = (task.q_limits, task.v_limits)[order][k]
                 if np.isfinite(low) or np.isfinite(high):
                     group = self._group(kind, f"{kind}.{name}", task.units[kind][k], _scale(low, high))
-                    for point in self._open_points(order, k):
+                    for point in self._open_points(order, k, self._points(low, high)):
                         maker.add([(point, order, k, 1.0)], low, high, group)
         boundary = self._group("boundary", "the state asked for at the start, at the end or on the way", "", 1.0, True)
         for where, state in ((0, task.start), (grid.n_checks - 1, task.end)):
@@ -190,10 +193,10 @@ class _Rows:
         state = (self.task.start, self.task.end)[end]
         return (order == 0 and bool(np.isfinite(state[0, k]))) or (order == 1 and bool(self.task.rest_to_rest[end, k]))
 
-    def _open_points(self, order: int, k: int) -> range:
-        """Check points at which nothing fixes the position or velocity anyway."""
-        count = self.grid.n_checks
-        return range(1 if self._is_fixed(0, order, k) else 0, count - 1 if self._is_fixed(1, order, k) else count)
+    def _open_points(self, order: int, k: int, points: Indices) -> list[int]:
+        """Those of the check points at which nothing fixes the position or velocity anyway."""
+        fixed = [place for end, place in enumerate((0, self.grid.n_checks - 1)) if self._is_fixed(end, order, k)]
+        return [point for point in points.tolist() if point not in fixed]
 
     def time_rows(self, relaxed_duration: bool) -> TimeRows:
         """Arcs have a length; tied ones end where they must. A relaxed duration is limited by a row."""
