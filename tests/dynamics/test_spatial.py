@@ -5,10 +5,11 @@ from itertools import product
 import casadi as ca
 import numpy as np
 import pytest
+from formulation_checks import counted
 from random_mechanisms import random_state, random_structure, random_surroundings, with_heavy_tips
 from reference_dynamics import torques_and_loads
 
-from kinecast.dynamics.spatial import forward, inertia, inverse, loads, regressor, sensitivities
+from kinecast.dynamics.spatial import forward, inertia, inverse, loads, regressor, sensitivities, short_chain
 from kinecast.dynamics.surroundings import at_rest
 from kinecast.dynamics.tree import build, regrouped
 
@@ -116,6 +117,22 @@ def test_matrices(joints, shape):
     assert_agree(s.numbers(M @ inverse_M), [identity])
     rate = ca.jtimes(M.reshape((-1, 1)), q, v).reshape(M.shape) - 2 * C
     assert_agree(s.numbers(rate + rate.T), [0 * identity])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_ways_to_the_mass_matrix(shape):
+    s = Setting("mixed", shape, "rotors")
+    q = s.symbols[0]
+    tree = build(s.structure, keep_fixed=True)
+    ways = [inertia.by_composite_bodies(tree, q), inertia.by_composite_bodies(s.fast_tree, q)]
+    ways += [short_chain.mass_matrix(s.fast_tree, q, link) for link in short_chain.meeting_links(s.fast_tree)]
+    assert_agree(s.numbers(*ways), s.numbers(inertia.beside_sensitivities(s.fast_tree, q)) * len(ways))
+
+
+@pytest.mark.parametrize(("n", "operations"), [(6, (269, 276)), (20, (3169, 2563))])
+def test_the_mass_matrix_takes_the_cheapest_way(n, operations):
+    """Joints that meet in the middle of a short chain; the sensitivities' way along a long one."""
+    assert counted(lambda structure, q: inertia.mass_matrix(regrouped(build(structure)), q), n, "q") == operations
 
 
 @pytest.mark.parametrize(("joints", "shape"), [*product(SLIDING, SHAPES)])

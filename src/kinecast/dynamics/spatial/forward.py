@@ -23,14 +23,14 @@ import casadi as ca
 from kinecast.dynamics.spatial import short_chain
 from kinecast.dynamics.spatial.articulated import Hinge, hinges
 from kinecast.dynamics.spatial.branches import BranchSystem, columns
+from kinecast.dynamics.spatial.cheapest import cheapest
 from kinecast.dynamics.spatial.frames import Six, link_poses
-from kinecast.dynamics.spatial.inertia import mass_matrix
+from kinecast.dynamics.spatial.inertia import beside_sensitivities
 from kinecast.dynamics.spatial.inverse import body_wrenches, inverse_dynamics, outward
 from kinecast.dynamics.spatial.loads import joint_loads
 from kinecast.dynamics.spatial.sensitivities import inverse_dynamics_sensitivities
 from kinecast.dynamics.surroundings import Expression, Surroundings
 from kinecast.dynamics.tree import Tree
-from kinecast.engine.program import read
 
 _NOTHING: Six = (ca.SX(3, 1), ca.SX(3, 1))
 
@@ -39,11 +39,7 @@ def forward_dynamics(tree: Tree, q: Expression, v: Expression, tau: Expression, 
     """Joint accelerations (n, 1) [rad/s2 or m/s2], in the way that needs the fewest operations for this tree."""
     ways = [by_subtrees(tree, q, v, tau, around)]
     ways += [short_chain.forward_dynamics(tree, q, v, tau, around, link) for link in short_chain.meeting_links(tree)]
-    return ways[0] if len(ways) == 1 else min(ways, key=_operations)
-
-
-def _operations(expression: Expression) -> int:
-    return read(ca.Function("counted", ca.symvar(expression), [expression])).counts.flops
+    return cheapest(ways)
 
 
 def by_subtrees(tree: Tree, q: Expression, v: Expression, tau: Expression, around: Surroundings) -> Expression:
@@ -127,7 +123,7 @@ def forward_dynamics_sensitivities(
     The mass matrix is a by-product of the sensitivities of inverse dynamics; solving with it is cheapest here.
     """
     n = tree.n
-    system = BranchSystem(tree, mass_matrix(tree, q))
+    system = BranchSystem(tree, beside_sensitivities(tree, q))
     bias = inverse_dynamics(tree, q, v, ca.SX(n, 1), around)
     found = system.solve({k: tau[k] - bias[k] for k in range(n)})
     qdd = ca.vertcat(*(found[k] for k in range(n)))

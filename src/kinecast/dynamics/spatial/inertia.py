@@ -3,6 +3,9 @@
 M is the sensitivity to the accelerations and needs nothing but the positions. The torques that are quadratic in the
 velocities are C(q, v) v with Christoffel's C, so C is half of their sensitivity to v; dM/dt - 2 C is skew.
 
+M alone is cheaper by composite bodies up to a dozen joints in a row: F_k, what link k and all that it carries need when
+joint k alone accelerates, is handed inward from link to link, and M[i, k] is its part along joint i.
+
 Example::
 
     M = mass_matrix(tree, q)
@@ -13,6 +16,9 @@ from __future__ import annotations
 
 import casadi as ca
 
+from kinecast.dynamics.screws import composite_inertias, drive, passages
+from kinecast.dynamics.spatial import short_chain
+from kinecast.dynamics.spatial.cheapest import cheapest
 from kinecast.dynamics.spatial.sensitivities import inverse_dynamics_sensitivities
 from kinecast.dynamics.surroundings import Expression, Surroundings
 from kinecast.dynamics.tree import Tree
@@ -21,9 +27,33 @@ _NOWHERE = Surroundings(ca.SX(3, 1), ca.SX(6, 1), ca.SX(6, 1))  # no gravity, a 
 
 
 def mass_matrix(tree: Tree, q: Expression) -> Expression:
-    """M (n, n), symmetric; structural zeros between branches."""
+    """M (n, n), symmetric; structural zeros between branches. In the way that needs the fewest operations."""
+    ways = [beside_sensitivities(tree, q), by_composite_bodies(tree, q)]
+    return cheapest([*ways, *(short_chain.mass_matrix(tree, q, link) for link in short_chain.meeting_links(tree))])
+
+
+def beside_sensitivities(tree: Tree, q: Expression) -> Expression:
+    """M as the sensitivity to the accelerations: nearly free where the other sensitivities are computed as well."""
     still = ca.SX(tree.n, 1)
     return inverse_dynamics_sensitivities(tree, q, still, still, _NOWHERE)[3]
+
+
+def by_composite_bodies(tree: Tree, q: Expression) -> Expression:
+    """M by composite bodies."""
+    ways = passages(tree, q)
+    bodies = composite_inertias(tree, ways)
+    M = ca.SX(tree.n, tree.n)
+    for k, link in enumerate(tree.links):
+        if link.kind == "fixed":
+            continue
+        force: Expression = ca.vertcat(*bodies[k].column(2, link.kind))
+        M[link.coordinate, link.coordinate] = force[drive(link)] + link.actuator_inertia
+        at = k
+        while (parent := tree.links[at].parent) >= 0:
+            force, at = ways[at].force(force), parent
+            if (before := tree.links[at]).kind != "fixed":
+                M[before.coordinate, link.coordinate] = M[link.coordinate, before.coordinate] = force[drive(before)]
+    return M
 
 
 def coriolis_matrix(tree: Tree, q: Expression, v: Expression) -> Expression:

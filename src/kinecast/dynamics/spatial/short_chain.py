@@ -58,13 +58,32 @@ def forward_dynamics(
     tree: Tree, q: Expression, v: Expression, tau: Expression, around: Surroundings, meeting: int
 ) -> Expression:
     """Joint accelerations (n, 1) of a chain whose joints meet at link `meeting`."""
-    n, poses = len(tree.links), _thrifty(link_poses(tree, q), meeting)
+    poses = _thrifty(link_poses(tree, q), meeting)
     motions, start = _sparest_motion(tree, poses, v, around)
     wrenches = [ca.vertcat(*w) for w in body_wrenches(tree, poses, motions, around)]
     ways = [Passage(pose) for pose in poses]
     axes = _axes(tree, ways, meeting)
     torque = _torques(tree, ways, axes, wrenches, meeting)
-    bodies = composite_inertias(tree, ways)
+    coordinates = [link.coordinate for link in tree.links]
+    for k, link in enumerate(tree.links):
+        torque[k] += link.actuator_inertia * start[k]
+    system = BranchSystem(tree, _joint_inertias(tree, ways, axes, meeting))
+    change = system.solve({c: tau[c] - torque[k] for k, c in enumerate(coordinates)})
+    result = ca.SX(tree.n, 1)
+    for k, c in enumerate(coordinates):
+        result[c] = start[k] + change[c]
+    return result
+
+
+def mass_matrix(tree: Tree, q: Expression, meeting: int) -> Expression:
+    """M (n, n) of a chain whose joints meet at link `meeting`."""
+    ways = [Passage(pose) for pose in _thrifty(link_poses(tree, q), meeting)]
+    return _joint_inertias(tree, ways, _axes(tree, ways, meeting), meeting)
+
+
+def _joint_inertias(tree: Tree, ways: list[Passage], axes: list[dict[int, Six]], meeting: int) -> Expression:
+    """M by coordinates: S_i . F_k, with F_k the wrench that moves composite body k when joint k alone accelerates."""
+    n, bodies = len(tree.links), composite_inertias(tree, ways)
     M = ca.SX(n, n)
     for k, link in enumerate(tree.links):
         column: Six = ca.vertcat(*bodies[k].column(2, link.kind))
@@ -75,15 +94,7 @@ def forward_dynamics(
             M[at, k] = M[k, at] = column[drive(tree.links[at])]
         for i in range(min(k, meeting)):
             M[i, k] = M[k, i] = ca.dot(axes[i][at], column)
-    coordinates = [link.coordinate for link in tree.links]
-    for k, link in enumerate(tree.links):
-        torque[k] += link.actuator_inertia * start[k]
-    system = BranchSystem(tree, _by_coordinate(M, coordinates))
-    change = system.solve({c: tau[c] - torque[k] for k, c in enumerate(coordinates)})
-    result = ca.SX(n, 1)
-    for k, c in enumerate(coordinates):
-        result[c] = start[k] + change[c]
-    return result
+    return _by_coordinate(M, [link.coordinate for link in tree.links])
 
 
 def _thrifty(poses: list[LinkPose], meeting: int) -> list[LinkPose]:
