@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from kinecast.motion.basis import Array
 from kinecast.predict.result import Motion, Samples
@@ -57,6 +58,7 @@ def sections(motion: Motion) -> list[tuple[str, Figure]]:
         figure = _figure(len(panels))
         for axis, panel in zip(np.atleast_1d(figure.subplots(len(panels), 1, sharex=True)), panels, strict=True):
             _draw(axis, samples.t, panel)
+            axis.label_outer()
         made.append((heading, figure))
     made.append(("Iterations", _single(lambda axis: _draw_history(axis, motion))))
     return made
@@ -142,11 +144,12 @@ def _draw_history(axis: Axes, motion: Motion) -> None:
     number = np.arange(len(objective))
     axis.plot(number, objective, color=COLORS[0], lw=1.6, marker=".", ms=4)
     axis.set_xlabel("iteration")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_ylabel("objective", color=COLORS[0])
     _tidy(axis)
     other = axis.twinx()
     other.semilogy(number, np.maximum(violation, 1e-12), color=COLORS[1], lw=1.2, marker=".", ms=4)
-    other.set_ylabel("largest violation (of the limit)", color=COLORS[1])
+    other.set_ylabel("violation / limit", color=COLORS[1])
     other.spines["top"].set_visible(False)
 
 

@@ -29,6 +29,7 @@ GROUPS: tuple[str, ...] = (
     "filtering",
     "counts",
     "methods",
+    "prediction",
     "gait",
 )
 
