@@ -44,6 +44,20 @@ def test_parts_of_trunk_and_foot_have_the_mass_and_centre_of_the_whole(sex):
     assert (high.com + low.com)[1] == pytest.approx(trunk)
 
 
+@pytest.mark.parametrize("sex", SEXES)
+def test_head_and_neck_have_the_mass_centre_and_inertia_of_the_whole(sex):
+    body = Body.of(1.7, 65, sex)
+    parts = [body.segments()[name] for name in ("head", "neck")]
+    share, com, trans = {"male": (0.0694, 0.5002, 0.315), "female": (0.0668, 0.4841, 0.295)}[sex]
+    length = 1.7 - body.landmark("cervicale_height")
+    mass = sum(part.mass for part in parts)
+    centre = sum(part.mass * part.com for part in parts) / mass
+    assert mass == pytest.approx(share * 65, rel=1e-3)
+    assert centre[1] == pytest.approx(1.7 - com * length)
+    nodding = sum(part.inertia[0, 0] + part.mass * (part.com - centre)[1] ** 2 for part in parts)
+    assert nodding == pytest.approx(mass * (trans * length) ** 2)
+
+
 def test_left_and_right_are_mirror_images():
     segments = Body.of(1.6, 55, "female").segments()
     flip = np.diag([-1.0, 1.0, 1.0])

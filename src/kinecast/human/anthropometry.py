@@ -37,6 +37,8 @@ _STATURE = {"male": (1.7562, 0.0686), "female": (1.6285, 0.0642)}
 _BODY_MASS_INDEX = {"male": 27.7, "female": 25.6}
 # Rajagopal et al. 2016: toes 0.217 kg of a foot of 1.57 kg; the toes' centre is half way between ball and tip.
 _FOREFOOT_SHARE = 0.14
+# Of the mass of head and neck, which de Leva's table does not divide: heads alone weigh about 4.2 kg (estimate).
+_NECK_SHARE = 0.2
 _PAIRED = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
 # Segments whose length can be measured: (near end, far end, direction in which the far end lies).
 _LIMBS = {
@@ -175,6 +177,8 @@ class Body:
             inertia = mass * (radii * length) ** 2
             if name == "middle_trunk":
                 found |= _halves(("abdomen_high", "abdomen_low"), mass, start, end, inertia)
+            elif name == "head":
+                found |= self._head(Segment(mass, np.array([0.0, height, 0.0]), np.diag(inertia)))
             elif name == "upper_trunk":
                 found |= _halves(("thorax_high", "thorax_low"), mass, start, end, inertia)
             elif name in _PAIRED:
@@ -208,6 +212,23 @@ class Body:
                 f"human: the measured segments leave {rest:g} kg of {self.mass:g} kg to the others", key="measured"
             )
         return {name: known.get(name, rest * table[name] / share) for name in table}
+
+    def _head(self, whole: Segment) -> dict[str, Segment]:
+        """Head and neck, which have together the mass, centre and inertia of `whole`: two joints, one mass each.
+
+        The neck is a cylinder between its joints; without a mass there, its two axial rotations would be one.
+        """
+        low, high, radius = (self.landmark(name) for name in ("neck1_height", "neck2_height", "neck_half_width"))
+        neck = _NECK_SHARE * whole.mass
+        head = whole.mass - neck
+        at = np.array([0.0, 0.5 * (low + high), 0.0])
+        com = (whole.mass * whole.com - neck * at) / head
+        across = neck / 12 * (3 * radius**2 + (high - low) ** 2)
+        cylinder = np.array([across, 0.5 * neck * radius**2, across])
+        apart = head * neck / whole.mass * (com[1] - at[1]) ** 2
+        rest = np.diag(whole.inertia) - cylinder - np.array([apart, 0.0, apart])
+        inertia = _physical(np.maximum(rest, cylinder))
+        return {"neck": Segment(neck, at, np.diag(cylinder)), "head": Segment(head, com, np.diag(inertia))}
 
     def _feet(self, mass: float) -> dict[str, Segment]:
         row = next(row for row in rows("segments") if row["name"] == "foot")
