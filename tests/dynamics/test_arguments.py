@@ -242,6 +242,12 @@ def test_a_massless_end_makes_the_mass_matrix_singular(bodies, at_fault, name):
     assert np.isfinite(m.inverse_dynamics(*np.ones((3, m.n)))).all()  # which needs no inverse
 
 
+def test_two_joints_about_one_axis_with_no_mass_between_are_singular_too():
+    joints = (Joint("inner", "revolute", None), Joint("outer", "revolute", "inner", **BODY))
+    with refused("... because joint 'inner' can move while no mass does: its axis is that of a joint it carries, ..."):
+        Mechanism("arm", joints).forward_dynamics(*np.ones((3, 2)))
+
+
 def test_a_rotor_or_a_heavy_end_makes_up_for_massless_bodies():
     for m in (arm(BODY, {"actuator_inertia": 0.1}), arm({}, {}, BODY)):
         tau = np.ones(m.n)

@@ -4,7 +4,7 @@ After S. Barman, "Recursive Newton-Euler dynamics and sensitivity analysis for d
 Oklahoma State University, 2020, chapters II and III; the numbers beside the lines are its equations. Forward: the
 motion of every link, each vector in the axes of its own link (steps 2-8). Backward: the force and moment that each
 link needs from the one before (step 9), and of those the part along the joint (step 10). The derivatives with respect
-to q, v, a obey the same two recursions; misprints of the thesis are corrected (docs/theory/newton_euler.md lists them).
+to q, v, a obey the same two recursions; misprints of the thesis are corrected (docs/errata.md lists them).
 
 | symbol here | thesis | what (axes of link j unless said otherwise) | unit |
 |---|---|---|---|

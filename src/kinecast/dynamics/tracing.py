@@ -133,15 +133,21 @@ def function_of(method: str, algorithm: str) -> Callable[..., Any] | None:
 
 
 def require_regular(tree: Tree) -> None:
-    """Raise if a joint moves nothing that has mass: the mass matrix is then singular everywhere."""
+    """Raise if a joint can move without moving any mass: the mass matrix is then singular everywhere."""
     q = ca.SX(ca.DM(np.random.default_rng(0).uniform(0.3, 0.9, tree.n)))
     joints = hinges(tree, link_poses(tree, q))
     felt = [0.0 if j is None else float(ca.DM(ca.evalf(j.U[j.axis]))) + j.rotor for j in joints]
     whole = [0.0 if j is None else float(ca.norm_inf(ca.DM(ca.evalf(ca.vertcat(*j.U))))) + j.rotor for j in joints]
-    # From the tips: what comes after a singular joint is not a number.
-    for link, joint, d in reversed([*zip(tree.links, joints, felt, strict=True)]):
-        if joint is not None and not d > _SINGULAR * max(x for x in whole if np.isfinite(x)):
+    for k in reversed(range(len(joints))):  # from the tips: what comes after a singular joint is not a number
+        if joints[k] is not None and not felt[k] > _SINGULAR * max(x for x in whole if np.isfinite(x)):
+            carried = [link for i, link in enumerate(tree.links) if k in (i, *tree.ancestors(i))]
+            why = "moves nothing that has mass"
+            if any(link.pseudo_inertia.any() for link in carried):
+                why = (
+                    "can move while no mass does: its axis is that of a joint it carries, with no mass between, or "
+                    "goes through all the mass it carries"
+                )
             raise InputError(
-                f"mechanism {tree.structure.name!r}: the mass matrix is singular because joint {link.name!r} moves "
-                "nothing that has mass; give its body a mass or an inertia, the joint an actuator_inertia, or fix it"
+                f"mechanism {tree.structure.name!r}: the mass matrix is singular because joint {tree.links[k].name!r} "
+                f"{why}; give its body a mass or an inertia, the joint an actuator_inertia, or fix it"
             )
