@@ -57,28 +57,44 @@ def write_whole(path: Path, text: str) -> None:
         if path.exists() and not path.is_file():  # a device or a pipe: must not be replaced
             path.write_text(text, encoding="utf-8", newline="")
             return
-        target = path.resolve()  # a link stays a link
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            temporary.write_text(text, encoding="utf-8", newline="")
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        _write_all({path: text})
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those around it, if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: no folder can be made there: {(error.strerror or str(error)).lower()}") from None
 
 
 def write_folder(folder: Path, files: Mapping[str, str], stale: Iterable[str] = ()) -> None:
     """Write text files by name into a folder, which is made if need be; `stale` ones are taken away.
 
-    The last file is taken away first and written last, so that a folder that has it belongs to one finished run.
+    What was there stays as it was until all are written. The last file is taken away first and gets its name last, so
+    that a folder that has it belongs to one finished run.
     """
+    make_folder(folder)
     last = list(files)[-1]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in (last, *stale):
-            (folder / name).unlink(missing_ok=True)
+        _write_all({folder / name: text for name, text in files.items()}, [folder / name for name in (last, *stale)])
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-    for name, text in files.items():
-        write_whole(folder / name, text)
+
+
+def _write_all(files: Mapping[Path, str], stale: Iterable[Path] = ()) -> None:
+    """Write all files beside where they belong; then take the stale ones away and give the new ones their names."""
+    targets = [path.resolve() for path in files]  # a link stays a link
+    temporary = [target.with_name(f".{target.name}.{os.getpid()}") for target in targets]
+    try:
+        for path, text in zip(temporary, files.values(), strict=True):
+            path.write_text(text, encoding="utf-8", newline="")
+        for path in stale:
+            path.unlink(missing_ok=True)
+        for path, target in zip(temporary, targets, strict=True):
+            os.replace(path, target)
+    finally:
+        for path in temporary:
+            path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from kinecast.files import read_whole, write_whole
+from kinecast.files import make_folder, read_whole, write_whole
 from kinecast.predict.prediction import Prediction
 from kinecast.report.html import page
 from kinecast.report.run import read_run, write_run
@@ -17,13 +17,14 @@ from kinecast.yaml_text import dump, parse
 
 Report = Callable[[int, float, float], None]
 # Runs of other commands say in problem.yaml what they are of, and draw their own reports: `renew_report(folder)`.
-_TASKS = {"walk": "kinecast.human.walking.run"}
+_TASKS = {"walk": "kinecast.human.walking.run", "lift": "kinecast.human.lifting.run"}
 
 
 def predict(problem: Path, out: Path, *, quiet: bool, as_json: bool) -> bool:
     """Predict a motion and leave the run folder; whether there is one. Ctrl-C while solving keeps the best so far."""
     plan = Prediction.load(problem)
     plan.task()
+    make_folder(out)  # if that cannot be done it is better known before the work
     with _progress(quiet) as (say, report):
         motion = plan.solve(say=say, report=report)
     write_run(motion, out)

@@ -14,6 +14,7 @@ from kinecast.predict.result import Motion
 from kinecast.report.figures import sections
 
 DPI = 120
+NOTABLE = 1e-4  # part of a limit: what exceeds it by less is no news in a table
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin-bottom: .3rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
@@ -34,8 +35,9 @@ def page(motion: Motion, problem: str, closure: float | None) -> str:
         f'<p class="lead{"" if motion.ok else " no"}"><b>{motion.status}.</b> {escape(motion.message)}</p>',
         _facts(motion, closure),
     ]
-    if motion.excesses:
-        parts.append(_excesses(motion))
+    notable = [excess for excess in motion.excesses if excess.relative > NOTABLE]
+    if notable:
+        parts.append(_excesses(notable))
     drawn = motion if motion.ok else motion.acknowledge()
     if not motion.ok:
         parts.append("<p>The figures show the last motion of the solver, which is <b>not a solution</b>.</p>")
@@ -79,12 +81,12 @@ def _amount(excess: Excess | None) -> str:
     return f"{excess.amount:.2e} {excess.group.unit} ({excess.where})"
 
 
-def _excesses(motion: Motion) -> str:
+def _excesses(excesses: Iterable[Excess]) -> str:
     rows = "".join(
         f"<tr><td>{escape(e.group.name)}</td><td>{'' if e.t != e.t else f'{e.t:.4g} s'}</td>"
         f'<td class="number">{e.value:.5g}</td><td class="number">{e.limit:.5g}</td>'
         f'<td class="number">{e.amount:.3g}</td><td>{escape(e.group.unit)}</td></tr>'
-        for e in motion.excesses
+        for e in excesses
     )
     head = "<tr><th>limit</th><th>worst at</th><th>value</th><th>limit</th><th>beyond by</th><th></th></tr>"
     return f"<h2>Limits that are exceeded, grid points and between</h2>\n<table>{head}{rows}</table>"

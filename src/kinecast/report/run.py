@@ -1,7 +1,7 @@
 """The run folder: problem.yaml, motion.csv, solution.json, log.txt, report.html, result.json.
 
-Every file is there whole or not at all. result.json is taken away first and written last, so that a folder that has
-one belongs to one finished run. solution.json holds the spline and what else it takes to look at the run again.
+Every file is there whole or not at all; a folder that has a result.json belongs to one finished run. solution.json
+holds the spline and what else it takes to look at the run again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from kinecast import __version__
 from kinecast.errors import InputError
-from kinecast.files import read_whole, write_whole
+from kinecast.files import read_whole, write_folder
 from kinecast.motion.bspline import BSpline
 from kinecast.predict.excess import Excess
 from kinecast.predict.prediction import Prediction
@@ -43,15 +43,8 @@ def write_run(motion: Motion, folder: Path) -> Path:
         "log.txt": "\n".join([*motion.log, *_history(motion), ""]),
         "report.html": page(motion, problem, closure),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for stale in ("result.json", UNSOLVED if motion.ok else MOTION):
-            (folder / stale).unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-    for name, text in files.items():
-        write_whole(folder / name, text)
-    write_whole(folder / "result.json", json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    files["result.json"] = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    write_folder(folder, files, stale=(UNSOLVED if motion.ok else MOTION,))
     return folder
 
 

@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from kinecast.errors import InputError
+from kinecast.files import make_folder
 from kinecast.tables import text_table
 from kinecast.verify import GROUPS, Check, run
 from kinecast.verify.frame import summary
@@ -22,7 +22,7 @@ COLUMNS = ("document", "item", "reference", "computed", "difference", "tolerance
 def verify(names: Sequence[str], out: Path | None, *, quiet: bool, as_json: bool) -> bool:
     """Print a line for every check (with `quiet`: for those that failed); whether none failed."""
     if out is not None:
-        _make(out)
+        make_folder(out)  # before the work and not after it
     with _progress(quiet, len(names) or len(GROUPS)) as begin:
         checks = list(run(names, out, begin))
     failed = [check for check in checks if check.failed]
@@ -37,14 +37,6 @@ def verify(names: Sequence[str], out: Path | None, *, quiet: bool, as_json: bool
         counted = ", ".join(f"{count} {verdict}" for verdict, count in summary(checks).items())
         print(f"\n{len(checks)} checks: {counted}")
     return not failed
-
-
-def _make(folder: Path) -> None:
-    """The figures' folder, before the work and not after it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: no folder can be made there: {(error.strerror or str(error)).lower()}") from None
 
 
 def _row(check: Check) -> tuple[object, ...]:
