@@ -8,7 +8,7 @@ import kinecast
 SOURCE = Path(kinecast.__file__).parent
 GROUND = ("callable_room", "errors", "files", "literature", "schema", "tables", "yaml_text")
 ROOMS = ("engine", "mechanism", "dynamics", "equations", "motion", "predict", "simulate", "human", "report", "verify")
-ROOMS += ("bench", "doctor", "cli")
+ROOMS += ("bench", "doctor", "cli_options", "cli_people", "cli")
 # Conveniences of results (`motion.plot()`, `motion.save()`), said where they stand: the room above draws and writes.
 LOOKS_UP = {"predict": {"report"}, "human": {"report"}}
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from kinecast.errors import InputError, KinecastError, NotSupportedError, UnknownNameError
     from kinecast.human import person as human
     from kinecast.human.contact import ground_reaction
+    from kinecast.human.ergonomics.assess import assess
+    from kinecast.human.ergonomics.niosh import niosh
+    from kinecast.human.lifting.lift import lift
     from kinecast.human.walking.walk import walk
     from kinecast.predict.prediction import Prediction
     from kinecast.simulate.simulation import simulate
@@ -36,9 +39,12 @@ __all__ = [
     "Prediction",
     "UnknownNameError",
     "__version__",
+    "assess",
     "ground_reaction",
     "human",
+    "lift",
     "load",
+    "niosh",
     "serial",
     "simulate",
     "walk",
@@ -54,6 +60,9 @@ _HOME = {
     "UnknownNameError": "kinecast.errors",
     "Prediction": "kinecast.predict.prediction",
     "walk": "kinecast.human.walking.walk",
+    "lift": "kinecast.human.lifting.lift",
+    "assess": "kinecast.human.ergonomics.assess",
+    "niosh": "kinecast.human.ergonomics.niosh",
     "ground_reaction": "kinecast.human.contact",
     "human": "kinecast.human",
     "simulate": "kinecast.simulate",

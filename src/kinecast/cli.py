@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kinecast import __version__
+from kinecast import __version__, cli_people
+from kinecast.cli_options import Json, Quiet
 from kinecast.errors import KinecastError
 from kinecast.tables import text_table
 
@@ -73,8 +74,6 @@ Mech = Annotated[
         "joints) or a file (.yaml, .urdf).",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors, no summary on stdout.")]
-Json = Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -300,50 +299,8 @@ def predict(
         raise typer.Exit(1)
 
 
-@app.command()
-def walk(
-    speed: Annotated[float, typer.Option(metavar="V", help="In m/s.")],
-    step: Annotated[
-        float | None, typer.Option(metavar="L", help="Step length in m; else what people take at this speed.")
-    ] = None,
-    stature: Annotated[float | None, typer.Option(metavar="H", help="In m; with --mass.")] = None,
-    mass: Annotated[float | None, typer.Option(metavar="M", help="In kg.")] = None,
-    sex: Annotated[str, typer.Option(help="male or female.")] = "male",
-    percentile: Annotated[
-        float | None, typer.Option(metavar="P", help="Of stature, in place of stature and mass.")
-    ] = None,
-    strength_percentile: Annotated[float, typer.Option(metavar="P", help="Among people of this size and sex.")] = 50.0,
-    freeze: Annotated[
-        str, typer.Option(metavar="NAMES", help='Joints held still, with commas between; "nothing": none.')
-    ] = "walking",
-    incline: Annotated[float, typer.Option(metavar="DEG", help="Uphill positive.")] = 0.0,
-    backpack: Annotated[float, typer.Option(metavar="KG", help="Carried on the back.")] = 0.0,
-    hands: Annotated[float, typer.Option(metavar="KG", help="Carried in the hands, half in each.")] = 0.0,
-    weak: Annotated[
-        list[str] | None, typer.Option(metavar="JOINT=PART", help="Part of its strength: knee=0.5. Repeatable.")
-    ] = None,
-    stiff: Annotated[
-        list[str] | None, typer.Option(metavar="JOINT=LOW:HIGH", help="Its range in deg: knee=0:30. Repeatable.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Phases, weights, clearances: see docs/walking.md. Repeatable."
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="The folder to leave.")] = Path("run"),
-    quiet: Quiet = False,
-    json_: Json = False,
-) -> None:
-    """Predict how a person walks: a folder with the motion, the result, a report. Exit code 1 when there is none."""
-    from kinecast.human.walking.command import run
-
-    person = {"stature": stature, "mass": mass, "sex": sex, "percentile": percentile}
-    person |= {"strength_percentile": strength_percentile, "freeze": freeze}
-    how: dict[str, Any] = {"incline": incline, "backpack": backpack, "hands": hands, "weak": weak or []}
-    how |= {"stiff": stiff or [], "settings": settings or [], "quiet": quiet, "as_json": json_}
-    if not run(person, speed, step, out, **how):
-        raise typer.Exit(1)
+app.command()(cli_people.walk)
+app.command()(cli_people.lift)
 
 
 @app.command()

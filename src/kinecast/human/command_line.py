@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kinecast.errors import InputError
+from kinecast.human.predicted import Predicted
 from kinecast.human.skeleton import human
 from kinecast.human.solving import Report
 from kinecast.mechanism import Structure
@@ -24,6 +26,11 @@ def person_of(given: dict[str, Any], weak: Iterable[str], stiff: Iterable[str]) 
         given = given | {"stature": _STATURE, "mass": _MASS}
     freeze = [name for name in given["freeze"].split(",") if name]
     return human(**given | {"freeze": freeze}, strength=_numbers("--weak", weak, 1), limits=_ranges(stiff))
+
+
+def place_of(option: str, text: str) -> tuple[float, ...]:
+    """HEIGHT or HEIGHT:DISTANCE."""
+    return _split_numbers(option, text, (1, 2), "HEIGHT or HEIGHT:DISTANCE in m")
 
 
 def settings_of(given: Iterable[str], nested: Sequence[str] = ()) -> dict[str, Any]:
@@ -55,20 +62,33 @@ def _pairs(option: str, given: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _numbers(option: str, given: Iterable[str], count: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in _pairs(option, given):
-        try:
-            numbers = [float(part) for part in value.split(":")]
-        except ValueError:
-            numbers = []
-        if len(numbers) != count:
-            wanted = "a number" if count == 1 else "LOW:HIGH"
-            raise InputError(f"{option} {name} must be {wanted}, got {value!r}")
-        found[name] = numbers[0] if count == 1 else tuple(numbers)
+        numbers = _split_numbers(f"{option} {name}", value, (count,), "a number" if count == 1 else "LOW:HIGH")
+        found[name] = numbers[0] if count == 1 else numbers
     return found
+
+
+def _split_numbers(option: str, text: str, counts: Sequence[int], wanted: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(part) for part in text.split(":"))
+    except ValueError:
+        numbers = ()
+    if len(numbers) not in counts:
+        raise InputError(f"{option} must be {wanted}, got {text!r}")
+    return numbers
 
 
 def _ranges(given: Iterable[str]) -> dict[str, Any]:
     ranges = _numbers("--stiff", given, 2)
     return {name: (float(np.deg2rad(low)), float(np.deg2rad(high))) for name, (low, high) in ranges.items()}
+
+
+def answer(found: Predicted[Any], out: Path, *, quiet: bool, as_json: bool) -> bool:
+    """Say how a prediction ended whose run folder is there; whether there is what was asked for."""
+    if as_json:
+        print((out / "result.json").read_text(encoding="utf-8"), end="")
+    elif not quiet:
+        print(f"{found.status}: {found.message}\n{out / 'report.html'}")
+    return found.ok
 
 
 @contextmanager

@@ -273,12 +273,16 @@ class _Inputs:
         return {name: y[:, part] for name, part in self._parts.items()}
 
 
-def _series(structure: Structure, motion: AnyMotion) -> tuple[Array | None, Array]:
-    """Times, if there are any, and q, v, a side by side."""
+def joint_motion(structure: Structure, motion: AnyMotion) -> Motion:
+    """The q, v, a of any motion: of a file or its path in the structure's order, of anything else as they are."""
     if isinstance(motion, (str, PathLike)):
         motion = read_motion(motion)
-    if isinstance(motion, MotionFile):
-        motion = motion.joint_series(structure.coordinates)
+    return motion.joint_series(structure.coordinates) if isinstance(motion, MotionFile) else motion
+
+
+def _series(structure: Structure, motion: AnyMotion) -> tuple[Array | None, Array]:
+    """Times, if there are any, and q, v, a side by side."""
+    motion = joint_motion(structure, motion)
     parts = [np.asarray(getattr(motion, name), dtype=float) for name in "qva"]
     n = len(structure.coordinates)
     for name, part in zip("qva", parts, strict=True):

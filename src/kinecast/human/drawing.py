@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
 from kinecast.human.contact import SIDES
@@ -83,6 +85,26 @@ def draw_person(axis: Axes, flat: dict[str, Array], near: str, height: float) ->
     for name in ("backpack", "load_r", "load_l"):
         if name in flat:
             axis.plot(*flat[name], marker="s", ms=9 if name == "backpack" else 6, color=LOAD, zorder=8)
+
+
+def strength_bars(use: Mapping[str, float], most: int = 14) -> Figure:
+    """The largest use of strength of the joints that use most: `use` by name, the largest first, 1 is all of it."""
+    shown = list(use.items())[:most][::-1]
+    figure = Figure(figsize=(12, 0.24 * len(shown) + 0.8), layout="constrained")
+    axis = figure.subplots()
+    values = [100 * value for _, value in shown]
+    axis.barh(
+        [name for name, _ in shown], values, color=[FORCE if value > 99.5 else RIGHT for value in values], height=0.65
+    )
+    for k, value in enumerate(values):
+        axis.text(value + 1, k, f"{value:.0f} %", va="center", fontsize=8, color=INK)
+    axis.axvline(100, color=INK, lw=1, ls=(0, (4, 3)))
+    axis.set_xlim(0, max(110.0, max(values) + 10))
+    axis.set_xlabel("largest torque, percent of the joint's strength", color=INK)
+    tidy(axis)
+    axis.tick_params(axis="y", length=0, labelsize=8)
+    axis.grid(visible=False, axis="y")
+    return figure
 
 
 def tidy(axis: Any) -> None:

@@ -1,4 +1,4 @@
-"""Settings of a prediction as a user gives them: names known, values of the kind of the defaults."""
+"""Settings of a prediction as a user gives them: names known, values of the kind of the defaults, people alike."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from kinecast.errors import InputError, brief, unknown
+from kinecast.human.skeleton import mirror
+from kinecast.mechanism import Structure
 
 
 def number(of: str, key: str, value: Any) -> float:
@@ -19,6 +21,16 @@ def number(of: str, key: str, value: Any) -> float:
         found = np.nan
     if not np.isfinite(found):
         raise InputError(f"{of}: {key} must be a number, got {brief(value)}", key=key)
+    return found
+
+
+def between(of: str, key: str, value: Any, low: float, high: float, unit: str) -> float:
+    """A number from `low` to `high`."""
+    found = number(of, key, value)
+    if not low <= found <= high:
+        raise InputError(
+            f"{of}: {key} must be between {low:.3g} and {high:.3g} {unit}, got {found:g} {unit}", key=key.split()[0]
+        )
     return found
 
 
@@ -75,3 +87,19 @@ def _by_name(of: str, key: str, value: Any) -> tuple[tuple[Any, ...], ...]:
 def tail(rest: Any) -> Any:
     """One number as such, several as they are."""
     return rest[0] if len(rest) == 1 else rest
+
+
+def refuse_lopsided(of: str, why: str, person: Structure) -> None:
+    """Left and right of a person must be alike; `why` says so in the message."""
+    exchange = mirror(person)
+    for k, joint in enumerate(person.movable):
+        other = person.movable[exchange.index[k]]
+        for what, key in (("range", "q"), ("strength", "tau")):
+            mine, theirs = getattr(joint.limits, key), getattr(other.limits, key)
+            if theirs is not None and exchange.sign[k] < 0:
+                theirs = (-theirs[1], -theirs[0])
+            if not np.allclose(mine or (-np.inf, np.inf), theirs or (-np.inf, np.inf)):
+                raise InputError(
+                    f"{of}: {why}, so left and right must be alike: {joint.name} and {other.name} differ in {what}",
+                    key="person",
+                )

@@ -2,8 +2,7 @@
 
 Example::
 
-    series = read_motion("lift.csv").joint_series(person.coordinates)
-    found = assess(carrying(person, hands=10), series)
+    found = assess(carrying(person, hands=10), "lift.csv")
     found.low_back.compression.max(), found.peak_use()["knee_r.flexion"]
 """
 
@@ -15,13 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinecast.human.contact import Motion, ground_reaction
+from kinecast.human.contact import AnyMotion, ground_reaction, joint_motion
 from kinecast.human.ergonomics import low_back as back
 from kinecast.human.ergonomics import strength
 from kinecast.human.ergonomics.low_back import LowBack, low_back
 from kinecast.human.ergonomics.strength import strength_use
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
+
+_ROUNDING = 1e-9  # of a strength: as good as nothing
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,9 @@ class Ergonomics:
     use: Array
 
     def peak_use(self) -> dict[str, float]:
-        """The largest use of every joint that has a strength."""
+        """The largest use of every joint that has a strength and needs it."""
         peaks = self.use.max(axis=0)
-        return {name: float(peak) for name, peak in zip(self.coordinates, peaks, strict=True) if peak > 0}
+        return {name: float(peak) for name, peak in zip(self.coordinates, peaks, strict=True) if peak > _ROUNDING}
 
     def summary(self) -> dict[str, Any]:
         """The figures of ``result.json``."""
@@ -47,23 +48,28 @@ class Ergonomics:
                 "peak_shear_n": float(found.shear.max()),
                 "peak_moment_nm": float(found.moment.max()),
                 "limit_n": found.limit,
+                "most_n": back.MOST,
+                "shear_limit_n": back.SHEAR_LIMIT,
                 "above_limit_share": float((found.compression > found.limit).mean()),
                 "source": back.SOURCE,
+                "valid": back.VALID,
             },
             "strength_use_percent": {name: round(100.0 * peak, 3) for name, peak in use.items()},
             "hardest_joint": max(use, key=lambda name: use[name], default=None),
             "strength_source": strength.SOURCE,
+            "strength_valid": strength.VALID,
         }
 
 
 def assess(
-    structure: Structure, motion: Motion, *, tau: ArrayLike | None = None, sex: str | None = None
+    structure: Structure, motion: AnyMotion, *, tau: ArrayLike | None = None, sex: str | None = None
 ) -> Ergonomics:
-    """Low back and joint strength of a motion (q, v, a, each (N, n)), with what the person carries.
+    """Low back and joint strength of a motion with what the person carries: a motion file or its path, or .q, .v, .a.
 
     `tau` (N, n): the joint torques; without them they follow from the motion with the ground reaction of the two-step
     algorithm. `sex`: for the legs' strength; None is as `human()` named the person.
     """
+    motion = joint_motion(structure, motion)
     torque = ground_reaction(structure, motion).tau if tau is None else np.asarray(tau, dtype=float)
     use = strength_use(structure, motion.q, motion.v, torque, sex=sex)
     return Ergonomics(structure.coordinates, low_back(structure, motion), use)

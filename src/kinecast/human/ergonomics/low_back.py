@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import casadi as ca
 
 SOURCE = "single equivalent muscle, arm 0.05 m; sacral angle by Chaffin's regression; limit of NIOSH 1981"
+VALID = "lifts in the sagittal plane, trunk 0 to 90 degrees from the vertical; no abdominal pressure, no co-contraction"
 MUSCLE_ARM = 0.05  # [m]
 LIMIT, MOST = 3400.0, 6400.0  # action limit and maximum permissible limit of NIOSH 1981 [N]
 SHEAR_LIMIT = 1000.0  # proposed [N]

@@ -35,6 +35,10 @@ from kinecast.errors import InputError, brief, unknown
 from kinecast.human.tables import rows
 
 SOURCE = "NIOSH 94-110 (Waters, Putz-Anderson, Garg 1994)"
+VALID = (
+    "two-handed smooth lifting while standing on firm footing at 19 to 26 degrees Celsius, up to about 0.75 m/s; "
+    "not one-handed, seated, kneeling, with hot or unstable loads or wheelbarrows"
+)
 LOAD_CONSTANT = 23.0  # [kg]
 COUPLINGS = ("good", "fair", "poor")
 HOURS = (1.0, 2.0, 8.0)
@@ -54,6 +58,19 @@ class Niosh:
     vertical: float
     travel: float
     remarks: tuple[str, ...]  # which input is beyond the equation's range
+
+    def as_data(self) -> dict[str, Any]:
+        """For result.json."""
+        return {
+            "rwl_kg": self.rwl,
+            "li": self.index if isfinite(self.index) else None,
+            "multipliers": dict(self.multipliers),
+            "load_kg": self.load,
+            "horizontal_m": self.horizontal,
+            "vertical_m": self.vertical,
+            "travel_m": self.travel,
+            "remarks": list(self.remarks),
+        }
 
 
 def niosh(

@@ -34,6 +34,7 @@ from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
 
 SOURCE = "legs: Anderson et al. 2007, by angle and speed (18 to 25 years); other joints: static limits of the skeleton"
+VALID = "healthy people; legs up to about 5 rad/s, other joints isometric: neither angle nor speed counts there"
 # Joint of the table: (coordinate without its side, sign of a torque that extends it).
 LEG_JOINTS = {"hip": ("hip.flexion", -1.0), "knee": ("knee.flexion", -1.0), "ankle": ("ankle.dorsiflexion", -1.0)}
 FASTEST = 8.0  # [rad/s]

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinecast.human.carrying import carrying
 from kinecast.human.contact import CORNERS, GLOBAL, SIDES, ground_reaction
+from kinecast.human.ergonomics.strength import strength_use
 from kinecast.human.lifting.instant import parameter_vector
 from kinecast.human.lifting.model import radii
 from kinecast.human.lifting.problem import LiftProblem
@@ -38,7 +39,7 @@ class LiftCheck:
     penetration: float  # of any corner of a sole
     grip: float  # largest distance of a hand from its handle
     margin: float  # least distance of the zero moment point inside the support polygon
-    torque: float  # largest torque over its limit (1 is the limit)
+    torque: float  # largest torque over its limit, of the legs at their angle and speed (1 is the limit)
     angle: float  # largest excess over a limit of a joint, negative inside
     friction: float  # largest horizontal over vertical force
     end_speed: float  # largest joint speed at start and end [rad/s]
@@ -67,7 +68,10 @@ def check_lift(problem: LiftProblem, x: Array) -> LiftCheck:
         penetration=float(max(0.0, -corners[..., 1].min())),
         grip=max(float(np.linalg.norm(samples.places[f"grip_{s}"] - hands[s], axis=1).max()) for s in SIDES),
         margin=float(margins(samples).min()),
-        torque=float(np.maximum(tau / strength[:, 1], tau / strength[:, 0]).max()),
+        torque=max(
+            float(np.maximum(tau / strength[:, 1], tau / strength[:, 0]).max()),
+            float(strength_use(structure, samples.q, samples.v, samples.tau).max()),
+        ),
         angle=float(np.maximum(q - high, low - q).max()),
         friction=max(float((np.hypot(r[:, 0], r[:, 2]) / r[:, 1]).max()) for r in samples.reaction.values()),
         end_speed=float(np.abs(samples.v[[0, -1]]).max()),
@@ -138,7 +142,7 @@ def root_residual(problem: LiftProblem, samples: Samples) -> float:
     what it is to the hands.
     """
     found = ground_reaction(carrying(problem.structure, hands=problem.task.mass), samples)
-    return float(np.abs(found.resultant - sum(samples.reaction[side] for side in SIDES)).max())
+    return float(np.abs(found.resultant - samples.ground).max())
 
 
 def _applied(problem: LiftProblem, samples: Samples) -> Array:

@@ -31,6 +31,11 @@ class Samples:
     box_acceleration: Array
     places: dict[str, Array]  # (N, 3) by name
 
+    @property
+    def ground(self) -> Array:
+        """Force and moment (N, 6) on both feet together."""
+        return np.asarray(self.reaction["r"] + self.reaction["l"])
+
 
 def sample(problem: LiftProblem, y: Array, t: Array) -> Samples:
     """The lift with variables y at times t [s]."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kinecast.human.command_line import person_of, progress, settings_of
+from kinecast.human.command_line import answer, person_of, progress, settings_of
 from kinecast.human.walking.run import write_run
 from kinecast.human.walking.walk import walk
 
@@ -30,8 +30,4 @@ def run(
     with progress(quiet) as (say, report):
         found = walk(structure, speed, step, say=say, report=report, **how)
     write_run(found, out)
-    if as_json:
-        print((out / "result.json").read_text(encoding="utf-8"), end="")
-    elif not quiet:
-        print(f"{found.status}: {found.message}\n{out / 'report.html'}")
-    return found.ok
+    return answer(found, out, quiet=quiet, as_json=as_json)

@@ -25,6 +25,7 @@ from kinecast.human.drawing import (
     draw_person,
     drawn,
     places,
+    strength_bars,
     tidy,
 )
 from kinecast.human.walking.gait import Curves, Normal, normal_curves
@@ -152,24 +153,9 @@ def trunk_and_arms(walk: Walk) -> Figure:
     return figure
 
 
-def strength(walk: Walk, most: int = 14) -> Figure:
+def strength(walk: Walk) -> Figure:
     """How much of its strength each joint uses at the most."""
-    use = list(walk.gait["strength_use"].items())[:most][::-1]
-    figure = Figure(figsize=(12, 0.24 * len(use) + 0.8), layout="constrained")
-    axis = figure.subplots()
-    values = [100 * value for _, value in use]
-    axis.barh(
-        [name for name, _ in use], values, color=[FORCE if value > 99.5 else RIGHT for value in values], height=0.65
-    )
-    for k, value in enumerate(values):
-        axis.text(value + 1, k, f"{value:.0f} %", va="center", fontsize=8, color=INK)
-    axis.axvline(100, color=INK, lw=1, ls=(0, (4, 3)))
-    axis.set_xlim(0, max(110.0, max(values) + 10))
-    axis.set_xlabel("largest torque, percent of the joint's strength", color=INK)
-    tidy(axis)
-    axis.tick_params(axis="y", length=0, labelsize=8)
-    axis.grid(visible=False, axis="y")
-    return figure
+    return strength_bars(walk.gait["strength_use"])
 
 
 # ---------------------------------------------------------------------------------------------------------- the pieces

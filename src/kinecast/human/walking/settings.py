@@ -7,11 +7,9 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from kinecast.errors import InputError, unknown
-from kinecast.human.settings import chosen, like, number, tail
-from kinecast.human.skeleton import mirror, stature
+from kinecast.human.settings import chosen, like, number, refuse_lopsided, tail
+from kinecast.human.skeleton import stature
 from kinecast.human.walking.task import Phases, WalkTask, check_task, natural_step_length
 from kinecast.mechanism import Structure
 
@@ -38,7 +36,7 @@ def task_of(
         **chosen("walk", WalkTask(1.0, 0.6), GIVEN, settings, named=_BY_NAME, any_length=("breaks",)),
     )
     check_task(person, task)
-    _refuse_lopsided(person)
+    refuse_lopsided("walk", "one step is mirrored to make the next", person)
     return task
 
 
@@ -68,23 +66,6 @@ def phases_of(given: Phases | Mapping[str, Any] | None) -> Phases:
                     key="phases",
                 )
     return made
-
-
-def _refuse_lopsided(person: Structure) -> None:
-    """One step is mirrored to make the next: left and right must be alike."""
-    exchange = mirror(person)
-    for k, joint in enumerate(person.movable):
-        other = person.movable[exchange.index[k]]
-        for what, key in (("range", "q"), ("strength", "tau")):
-            mine, theirs = getattr(joint.limits, key), getattr(other.limits, key)
-            if theirs is not None and exchange.sign[k] < 0:
-                theirs = (-theirs[1], -theirs[0])
-            if not np.allclose(mine or (-np.inf, np.inf), theirs or (-np.inf, np.inf)):
-                raise InputError(
-                    f"walk: one step is mirrored to make the next, so left and right must be alike: {joint.name} and "
-                    f"{other.name} differ in {what}",
-                    key="person",
-                )
 
 
 def as_data(task: WalkTask) -> dict[str, Any]:
