@@ -32,7 +32,6 @@ from kinecast.predict.state import State, conditions
 
 UserFunction = Callable[[State], Any]
 OBJECTIVES = ("time", "effort", "load", "jerk", "tracking")
-COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,12 @@ import numpy as np
 
 from kinecast.motion.basis import Array
 from kinecast.motion.spline import cubic
+from kinecast.predict.limits import COMPONENTS
 from kinecast.predict.mesh import GAUSS_POINTS, Grid, Indices, Mesh, free_mesh, make_grid
 from kinecast.predict.program import Program
 from kinecast.predict.rows import Group, PathRows, StateRows, StateRowsMaker, TimeRows
 from kinecast.predict.task import LoadInTime, Task
-from kinecast.predict.terms import COMPONENTS, Terms
+from kinecast.predict.terms import Terms
 
 EXACT_COORDINATES = 8  # up to here exact second derivatives are cheap enough without counting
 EXACT_OPERATIONS = 150_000  # beyond, compiling them takes longer than a solve without them

@@ -15,10 +15,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from kinecast.motion.basis import Array
+from kinecast.predict.limits import COMPONENTS
 from kinecast.predict.result import Motion, Samples
 
 COLORS = ("#1f6fb2", "#d1495b", "#2a9d6f", "#e09f3e", "#6d4c9f", "#3d5a5b", "#a23b72", "#7a7a2b")
 WIDTH, HEIGHT = 7.5, 2.7  # of one panel, inches
+SMALL = 1.7  # height of one of many panels
+MANY = 4  # panels in one column; more stand in two
+NEAR = 0.25  # of the room between its limits: how near a curve must come to one for it to be drawn
 SNAPSHOTS = 9
 MOST_NAMES = 12  # a legend of more is no help
 
@@ -55,11 +59,7 @@ def sections(motion: Motion) -> list[tuple[str, Figure]]:
         ("Torques and forces of the drives", torque_panels(motion, samples)),
         ("Forces in the joints", force_panels(motion, samples)),
     ):
-        figure = _figure(len(panels))
-        for axis, panel in zip(np.atleast_1d(figure.subplots(len(panels), 1, sharex=True)), panels, strict=True):
-            _draw(axis, samples.t, panel)
-            axis.label_outer()
-        made.append((heading, figure))
+        made.append((heading, _stacked(samples.t, panels)))
     made.append(("Iterations", _single(lambda axis: _draw_history(axis, motion))))
     return made
 
@@ -83,20 +83,33 @@ def trajectory_panels(motion: Motion, samples: Samples) -> list[Panel]:
 
 
 def torque_panels(motion: Motion, samples: Samples) -> list[Panel]:
-    """Torques of turning and forces of sliding joints, with their limits."""
+    """Torques of turning and forces of sliding joints, with their limits; a panel each where these differ."""
     panels = []
     for unit, word in (("N m", "torque"), ("N", "force")):
         chosen = [k for k, own in enumerate(motion.task.units["tau"]) if own == unit]
-        if chosen:
-            names = [motion.task.structure.coordinates[k] for k in chosen]
-            panels.append(Panel(names, samples.tau[:, chosen], f"{word} [{unit}]", motion.task.tau_limits[chosen]))
+        limits = motion.task.tau_limits[chosen]
+        alike = bool((limits == limits[:1]).all()) or len(chosen) > MOST_NAMES
+        for group in [chosen] if alike else [[k] for k in chosen]:
+            names = [motion.task.structure.coordinates[k] for k in group]
+            if names:
+                panels.append(Panel(names, samples.tau[:, group], f"{word} [{unit}]", motion.task.tau_limits[group]))
     return panels
 
 
 def force_panels(motion: Motion, samples: Samples) -> list[Panel]:
-    """Size of the force that each joint transmits."""
-    names = [joint.name for joint in motion.task.structure.joints]
-    return [Panel(names, np.linalg.norm(samples.loads[:, :, 3:], axis=2), "force in the joint [N]")]
+    """Size of the force that each joint transmits; of joints with limits on their loads, the components as well."""
+    joints = motion.task.structure.joints
+    names = [joint.name for joint in joints]
+    panels = [Panel(names, np.linalg.norm(samples.loads[:, :, 3:], axis=2), "force in the joint [N]")]
+    for k, name in enumerate(names):
+        own = {component: limit for joint, component, *limit in motion.task.load_limits if joint == k}
+        for word, unit, components in (("force", "N", (3, 4, 5)), ("moment", "N m", (0, 1, 2))):
+            chosen = [c for c in components if c in own]
+            if chosen:
+                words = [f"{name}.{COMPONENTS[c]}" for c in chosen]
+                limits = np.array([own[c] for c in chosen])
+                panels.append(Panel(words, samples.loads[:, k, chosen], f"{word} in {name} [{unit}]", limits))
+    return panels
 
 
 def _figure(panels: int, height: float = HEIGHT) -> Figure:
@@ -109,6 +122,24 @@ def _single(draw: Callable[[Axes], None], tall: float = 1.0) -> Figure:
     return figure
 
 
+def _stacked(t: Array, panels: Sequence[Panel]) -> Figure:
+    """Panels below each other; many of them smaller, in two columns."""
+    columns = 1 if len(panels) <= MANY else 2
+    rows = -(-len(panels) // columns)
+    figure = _figure(rows, HEIGHT if columns == 1 else SMALL)
+    axes = figure.subplots(rows, columns, sharex=True, squeeze=False)
+    for axis, panel in zip(axes.ravel(), panels, strict=False):
+        _draw(axis, t, panel)
+    for axis in axes.ravel()[len(panels) :]:
+        axis.set_visible(False)
+    for column in axes.T:
+        shown = [axis for axis in column if axis.get_visible()]
+        for axis in shown[:-1]:
+            axis.set_xlabel("")
+        shown[-1].tick_params(labelbottom=True)
+    return figure
+
+
 def _draw(axis: Axes, t: Array, panel: Panel) -> None:
     for k, name in enumerate(panel.names):
         axis.plot(t, panel.values[:, k], color=COLORS[k % len(COLORS)], lw=1.6, label=name)
@@ -118,20 +149,23 @@ def _draw(axis: Axes, t: Array, panel: Panel) -> None:
     axis.set_xlim(t[0], t[-1])
     axis.margins(y=0.08)
     _tidy(axis)
-    if len(panel.names) <= MOST_NAMES:
+    if len(panel.names) == 1:
+        axis.set_title(panel.names[0], fontsize=9, loc="left", color="#555555")
+    elif len(panel.names) <= MOST_NAMES:
         axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
 
 
 def _draw_limits(axis: Axes, panel: Panel) -> None:
-    """Dashed lines; those far outside what the curves do would only flatten the curves."""
+    """Dashed lines; those that no curve comes near would only flatten the curves."""
     if panel.limits is None:
         return
-    low, high = float(panel.values.min()), float(panel.values.max())
-    reach = 0.5 * max(high - low, 1e-9)
     shared = len({tuple(limit) for limit in panel.limits.tolist()}) == 1
     for k, limit in enumerate(panel.limits):
-        for value in limit:
-            if np.isfinite(value) and low - reach <= value <= high + reach:
+        curves = panel.values if shared else panel.values[:, k]
+        low, high = float(curves.min()), float(curves.max())
+        room = limit[1] - limit[0] if np.isfinite(limit).all() else max(high - low, 1e-9)
+        for value, gap in ((limit[0], low - limit[0]), (limit[1], limit[1] - high)):
+            if np.isfinite(value) and gap <= NEAR * room:
                 color = "#555555" if shared else COLORS[k % len(COLORS)]
                 axis.axhline(value, color=color, lw=1.0, ls=(0, (5, 3)))
         if shared:

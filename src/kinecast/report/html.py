@@ -14,6 +14,7 @@ from kinecast.predict.result import Motion
 from kinecast.report.figures import sections
 
 DPI = 120
+ROUNDING = 1e-9  # part of a limit
 NOTABLE = 1e-4  # part of a limit: what exceeds it by less is no news in a table
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -22,6 +23,7 @@ h1 { font-size: 1.6rem; margin-bottom: .3rem; } h2 { font-size: 1.15rem; margin-
 .lead.no { border-color: #d1495b; background: #fbf3f4; }
 table { border-collapse: collapse; margin: 1rem 0; }
 td, th { padding: .2rem 1.2rem .2rem 0; text-align: left; vertical-align: top; }
+td:first-child { white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; } pre { background: #f6f6f6; padding: .8rem; overflow-x: auto; font-size: .8rem; }
 """
@@ -76,7 +78,7 @@ def _facts(motion: Motion, closure: float | None) -> str:
 
 
 def _amount(excess: Excess | None) -> str:
-    if excess is None or excess.amount == 0.0:
+    if excess is None or excess.relative < ROUNDING:
         return "none"
     return f"{excess.amount:.2e} {excess.group.unit} ({excess.where})"
 

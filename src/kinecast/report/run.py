@@ -17,6 +17,7 @@ from kinecast.errors import InputError
 from kinecast.files import read_whole, write_folder
 from kinecast.motion.bspline import BSpline
 from kinecast.predict.excess import Excess
+from kinecast.predict.limits import COMPONENTS
 from kinecast.predict.prediction import Prediction
 from kinecast.predict.refine import Switch
 from kinecast.predict.result import Motion, Seconds
@@ -24,7 +25,6 @@ from kinecast.predict.rows import Group
 from kinecast.report.html import page
 from kinecast.yaml_text import dump
 
-COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
 MOTION, UNSOLVED = "motion.csv", "motion_unsolved.csv"
 
 
