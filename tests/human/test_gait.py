@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import kinecast
+
 from kinecast.human.walking.gait import Curves, normal_curves, normative, vertical_peaks
 
 PERCENT = np.linspace(0, 100, 201)
@@ -50,3 +52,23 @@ def test_normal_gait_is_like_itself_and_a_shift_is_seen_in_the_difference(normal
 def test_peaks_and_valley_of_the_vertical_force(normal):
     first, valley, second = vertical_peaks(curves_of(normal))
     assert (first, valley, second) == pytest.approx((1.10, 0.72, 1.08), abs=0.01)
+
+
+@pytest.mark.parametrize(("speed", "step_length"), [(1.2, None), (1.3, 0.65)])
+def test_a_predicted_walk_looks_like_walking(speed, step_length):
+    """A man of 1.75 m and 75 kg; the ranges hold what the five groups of normal_ranges.csv show, and some room."""
+    gait = kinecast.walk(kinecast.human(1.75, 75, "male", freeze="walking"), speed, step_length).gait
+    near = {entry["curve"]: entry["r"] for entry in gait["normative"]}
+    assert min(near[curve] for curve in ("hip_angle", "knee_angle", "vertical_force", "fore_aft_force")) > 0.95
+    assert min(near[curve] for curve in ("ankle_angle", "ankle_moment")) > 0.9
+    first, valley, second = gait["vertical_grf_peaks_bw"]
+    braking, pushing = gait["fore_aft_grf_peaks_bw"]
+    plantar, dorsal = gait["extremes_deg"]["ankle"]
+    for value, low, high in (
+        (first, 1.0, 1.25), (second, 1.0, 1.25), (valley, 0.6, 0.9), (-braking, 0.1, 0.25), (pushing, 0.1, 0.3),
+        (gait["range_deg"]["hip"], 30, 50), (gait["knee_deg"]["stance_flexion"], 10, 25),
+        (gait["knee_deg"]["swing"], 55, 70), (dorsal, 5, 15), (-plantar, 10, 25),
+        (gait["peak_moment_nm_per_kg"]["ankle_plantarflexion"], 1.0, 1.7),
+    ):  # fmt: skip
+        assert low < value < high
+    assert np.abs([gait["pelvis_deg"][motion] for motion in ("list", "turn")]).max() < 10

@@ -218,7 +218,8 @@ class _Rows:
         scale = [max(abs(x) for x in joint.limits.tau or (1.0,)) for joint in self.structure.movable[GLOBAL:]]
         for j, joint in enumerate(self.structure.movable[GLOBAL:]):
             weakest, strongest = joint.limits.tau or (-1.0, 1.0)
-            self.put(k, "tau", j, weakest / scale[j], strongest / scale[j])  # (2)
+            usable = (1 - task.torque_reserve) / scale[j]
+            self.put(k, "tau", j, usable * weakest, usable * strongest)  # (2)
         self.put(k, "lift", 0, task.least_force, 3.0)
         self._contact(k, u)
         for side in (0, 1):

@@ -27,9 +27,9 @@ class Phases:
     ball_off: float = 0.10  # the trailing (left) ball leaves the ground
     foot_flat: float = 0.15  # the leading (right) ball is down
     double_support: float = 0.20  # the trailing toe leaves the ground
-    knee: float = 0.45  # the swinging knee is bent most
-    heel_off: float = 0.62  # the standing heel leaves the ground
-    clear: tuple[float, float] = (0.30, 0.95)  # the swinging foot must clear the ground
+    knee: float = 0.44  # the swinging knee is bent most
+    heel_off: float = 0.64  # the standing heel leaves the ground
+    clear: tuple[float, float] = (0.30, 0.85)  # the swinging foot must clear the ground
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class WalkTask:
     step_width: float = 0.10
     incline: float = 0.0  # degrees, uphill positive
     phases: Phases = field(default_factory=Phases)
-    breaks: tuple[float, ...] = (0.25, 0.5, 0.75)  # of the spline's pieces, as fractions of the step
+    breaks: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8)  # of the spline's pieces, as fractions of the step
     degree: int = 4
     periodic_acceleration: bool = True
     instants: int = 21
     # objective
     effort: float = 10.0
-    spin: tuple[float, float, float] = (0.0, 0.0, 0.0)  # squared rates of angular momentum, of weight times stature
+    spin: tuple[float, float, float] = (100.0, 0.0, 0.0)  # squared rates of angular momentum, of weight times stature
     acceleration: float = 1e-6
-    jerk: float = 1e-8
+    jerk: float = 1e-6
     push_smoothness: float = 1e-8
     start_smoothness: float = 1e-3
     emphasis: tuple[tuple[str, float], ...] = (
@@ -58,27 +58,30 @@ class WalkTask:
         ("clavicle", 4.0),
         ("wrist", 4.0),
         ("neck", 4.0),
+        ("knee", 4.0),
+        ("ankle", 1.5),
     )
     # contact
-    contact_slip: float = 0.0022
+    contact_slip: float = 0.0019
     contact_height: float = 0.0015
     foot_tilt: float = 0.02  # of a foot on the ground: roll and turn [rad]
     swing_tilt: float = 0.10
     clearance: float = 0.012
-    touchdown_speed: float = 0.12
+    touchdown_speed: float = 0.2
     friction: float = 0.5
     least_force: float = 0.2
-    lead_point: float = 0.25  # of heel to ball
+    lead_point: float = 0.36  # of heel to ball
     trail_point: float = 0.30  # of ball to toe
     ball_back: float = -0.002  # of stature: how far behind the ball the pressure may be after heel-off
-    share_band: float = 0.2
+    share_band: float = 0.1
     share_end: float = 0.97
     push: float = 0.3
     toe_stiffness: float = 8.0
     toe_damping: float = 2.0
+    torque_reserve: float = 0.02  # of the strength, at the instants: between them too the limits hold
     # posture
-    knee: tuple[float, float] = (55.0, 65.0)
-    knee_at_strike: tuple[float, float] = (1.0, 9.0)
+    knee: tuple[float, float] = (57.0, 65.0)
+    knee_at_strike: tuple[float, float] = (1.0, 8.0)
     trunk_list: tuple[float, float] = (-2.5, 2.5)
     trunk_tilt: tuple[float, float] = (-2.0, 8.0)
     pelvis_list_early: float = 0.0
