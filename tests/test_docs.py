@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from kinecast import Mechanism
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["quickstart.md"])
-def test_the_code_of_a_page_runs(page, capsys):
+@pytest.mark.parametrize(("page", "says"), [("quickstart.md", "puma560"), ("simulate.md", "completed")])
+def test_the_code_of_a_page_runs(page, says, capsys, tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
+    monkeypatch.chdir(tmp_path)  # what a page saves
     exec(compile("\n".join(blocks), page, "exec"), {})
-    assert "puma560" in capsys.readouterr().out
+    assert says in capsys.readouterr().out
 
 
 def test_every_link_between_pages_leads_somewhere():
@@ -23,3 +26,20 @@ def test_every_link_between_pages_leads_somewhere():
             if "://" not in target and not (page.parent / target).exists():
                 broken.append(f"{page.name}: {target}")
     assert not broken
+
+
+def test_the_operation_counts_of_the_tables_are_those_of_the_engine():
+    """Inverse dynamics and forward dynamics of six joints, the columns n = 6 of docs/theory/counts.md."""
+    text = (DOCS / "theory" / "counts.md").read_text(encoding="utf-8")
+    inverse, forward, *_ = re.split(r"^## ", text, flags=re.MULTILINE)[2:]
+    from_torques = forward.split("*from the torques*")[1]
+    chain = Mechanism.serial(6)
+    row = re.compile(r"^\| \*\*`(\w+)`\*\* \|[^|]*\| \*\*([\d,]+) \+ ([\d,]+)\*\*", re.MULTILINE)
+    seen = []
+    for algorithm, table in (("inverse_dynamics", inverse), ("forward_dynamics", from_torques)):
+        for method, products, sums in row.findall(table):
+            counts = chain.operation_counts(algorithm, method=method)
+            printed = tuple(int(x.replace(",", "")) for x in (products, sums))
+            assert printed == (counts.multiplications + counts.divisions, counts.additions), (algorithm, method)
+            seen.append(method)
+    assert len(seen) == 6 + 4

@@ -47,7 +47,7 @@ def cases() -> Iterator[Case]:
     yield Case("7-joint chain, ground, loads, drives", varied(7, gears=True, seed=6), True, LOADED)
     yield Case("8-joint tree, ground, loads, drives", varied(8, tree=True, gears=True, seed=6), True, LOADED)
     yield Case("12-joint tree, loads, drives", varied(12, tree=True, gears=True, seed=6), loads=LOADED)
-    yield Case("30-joint tree, loads", varied(30, tree=True, seed=6), loads=LOADED)
+    yield Case("30-joint tree, ground, loads, drives", varied(30, tree=True, gears=True, seed=6), True, LOADED)
 
 
 def checks(folder: Path | None) -> Iterator[Check]:
@@ -77,7 +77,10 @@ def _inverse(case: Case, state: State) -> Iterator[Check]:
 
 
 def _forward(case: Case, state: State) -> Iterator[Check]:
-    """Accelerations are compared by the torques they need: M (found - a), as M may be badly conditioned."""
+    """Accelerations are compared by the torques they need: M (found - a), as M may be badly conditioned.
+
+    The loads that come with them are compared with those of inverse dynamics.
+    """
     q, v, a = state
     further = case.surroundings()
     tau = _computed(case, "inverse_dynamics", [*state, *further], "spatial")
@@ -86,6 +89,10 @@ def _forward(case: Case, state: State) -> Iterator[Check]:
     methods = ["spatial", *_able(case, "forward_dynamics")]
     found = {method: tau + M @ (_computed(case, "forward_dynamics", arguments, method) - a) for method in methods}
     yield all_agree(PAPER, f"{case.name}: torques of the accelerations they cause", tau, found, RECURSIONS)
+    algorithm = "forward_dynamics_and_loads"
+    loads = {method: _computed(case, algorithm, arguments, method)[0] for method in _able(case, algorithm)}
+    reference = _computed(case, "joint_loads", [q, v, a, *further], "spatial")
+    yield all_agree(PAPER, f"{case.name}: joint loads of the torques", reference, loads, RECURSIONS)
 
 
 def _matrices(case: Case, q: Array) -> Iterator[Check]:

@@ -50,7 +50,10 @@ def checks(folder: Path | None) -> Iterator[Check]:
     """Examples 9.4 to 9.11 and exercise 9.15; with a folder, their figures."""
     t = np.linspace(0.0, DURATION, SAMPLES)
     arm = Mechanism.load("planar3")
-    for item, angle, figure in (("9.4 three-link arm", np.pi, "9.8"), ("exercise 9.15", QUARTER, "exercise_9.15")):
+    for item, angle, figure in (
+        ("9.4, exercise 9.11: three-link arm", np.pi, "9.8"),
+        ("exercise 9.15", QUARTER, "exercise_9.15"),
+    ):
         path = cycloid(t, np.zeros(3), np.full(3, angle), DURATION)
         yield _against_closed_form(item, arm, path, figure, t, folder)
     yield _profile(t)
@@ -100,7 +103,7 @@ def _three_link_fall(arm: Mechanism, folder: Path | None) -> Iterator[Check]:
     t = np.linspace(0.0, FALL, SAMPLES)
     reference = _closed_form_fall(closed, t)
     found = {method: _fall(arm, 0.0, method).q for method in ("spatial", *methods_for("forward_dynamics"))}
-    name = f"9.8 three-link arm falls {FALL:g} s, by (9.42) integrated"
+    name = f"9.8, exercise 9.12: three-link arm falls {FALL:g} s, by (9.42) integrated"
     yield all_agree(PAPER, name, reference, found, TOGETHER)
     save_curves(
         folder, "figure_9.16", t, np.degrees(reference), arm.coordinates, "theta [deg]", "Free fall, example 9.8"
