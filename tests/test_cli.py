@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -116,6 +119,16 @@ def test_doctor_finds_this_installation_in_order(run):
     assert code == 0
     assert answer["healthy"]
     assert {"engine", "vectors", "cache"} <= {finding["topic"] for finding in answer["findings"]}
+
+
+def test_a_cache_that_is_not_used_is_said_in_one_line(planar2_swing, tmp_path):
+    tmp_path.chmod(0o777)
+    command = [sys.executable, "-m", "kinecast", "id", "planar2", str(planar2_swing), "-o", str(tmp_path / "out.csv")]
+    done = subprocess.run(command, env=os.environ | {"KINECAST_CACHE": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 0
+    first, *others = done.stderr.splitlines()
+    assert first.startswith(f"kinecast: kernel cache {tmp_path} is writable by other users")
+    assert all(line.startswith("kinecast: ") for line in others)
 
 
 def test_bench_rows_name_model_algorithm_batch_and_time(monkeypatch, run):

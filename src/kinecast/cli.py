@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +36,9 @@ class OneLineErrors(TyperGroup):
         """Run the command that the arguments name, then exit."""
         kwargs["standalone_mode"] = False
         try:
-            code = super().main(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                code = super().main(*args, **kwargs)
         except Exception as error:
             line = _bad_input(error)
             if line is None:
@@ -43,6 +46,15 @@ class OneLineErrors(TyperGroup):
             print(f"kinecast: {' '.join(line.split())}", file=sys.stderr)
             code = 2
         sys.exit(code or 0)
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
+    """Ours in one line like all remarks; those of other libraries with the place that they come from."""
+    ours = category.__module__.startswith("kinecast.")
+    text = f"kinecast: {message}\n" if ours else warnings.formatwarning(message, category, filename, lineno, line)
+    (file or sys.stderr).write(text)
 
 
 def _bad_input(error: Exception) -> str | None:
@@ -328,7 +340,8 @@ def doctor(quiet: Quiet = False, json_: Json = False) -> None:
         _print_json({"healthy": not ill, "findings": [asdict(finding) for finding in findings]})
     else:
         shown = ill if quiet else findings
-        print("\n".join(f"{f.state:8}{f.topic:12}{f.text}" for f in shown), end="\n" if shown else "")
+        width = max(len(f.topic) for f in findings) + 2
+        print("\n".join(f"{f.state:9}{f.topic:{width}}{f.text}" for f in shown), end="\n" if shown else "")
     if ill:
         raise typer.Exit(1)
 
