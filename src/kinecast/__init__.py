@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from os import PathLike
 
+    from kinecast import motion
     from kinecast.dynamics.mechanism import BaseMotion, Load, Mechanism
-    from kinecast.errors import InputError, KinecastError, NotSupportedError, UnknownNameError
+    from kinecast.errors import InputError, KinecastError, NotSupportedError, SealedError, UnknownNameError
     from kinecast.human import person as human
     from kinecast.human.contact import ground_reaction
     from kinecast.human.ergonomics.assess import assess
@@ -37,6 +38,7 @@ __all__ = [
     "Mechanism",
     "NotSupportedError",
     "Prediction",
+    "SealedError",
     "UnknownNameError",
     "__version__",
     "assess",
@@ -44,6 +46,7 @@ __all__ = [
     "human",
     "lift",
     "load",
+    "motion",
     "niosh",
     "serial",
     "simulate",
@@ -57,6 +60,7 @@ _HOME = {
     "InputError": "kinecast.errors",
     "KinecastError": "kinecast.errors",
     "NotSupportedError": "kinecast.errors",
+    "SealedError": "kinecast.errors",
     "UnknownNameError": "kinecast.errors",
     "Prediction": "kinecast.predict.prediction",
     "walk": "kinecast.human.walking.walk",
@@ -65,9 +69,10 @@ _HOME = {
     "niosh": "kinecast.human.ergonomics.niosh",
     "ground_reaction": "kinecast.human.contact",
     "human": "kinecast.human",
+    "motion": "kinecast.motion",
     "simulate": "kinecast.simulate",
 }
-_CALLABLE_ROOMS = ("human", "simulate")  # the module itself, which can be called
+_ROOMS = ("human", "motion", "simulate")  # modules, offered as they are; two of them can be called as well
 
 
 def load(source: str | PathLike[str]) -> Mechanism:
@@ -88,7 +93,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'kinecast' has no attribute {name!r}")
     home = import_module(_HOME[name])
-    value = home if name in _CALLABLE_ROOMS else getattr(home, name)
+    value = home if name in _ROOMS else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -32,6 +32,10 @@ class NotSupportedError(KinecastError, NotImplementedError):
     """A sound request that no algorithm here can serve."""
 
 
+class SealedError(KinecastError):
+    """A predicted motion that is not a solution was used without saying so."""
+
+
 def nearest(name: object, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is alike."""
     by_lower = {word.lower(): word for word in known}

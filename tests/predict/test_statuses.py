@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import kinecast as kc
-from kinecast.predict.result import SealedMotionError
 from kinecast.predict.solvers import STATUSES
 
 
@@ -59,7 +58,7 @@ def test_status(status, tmp_path):
     if motion.ok:
         assert np.isfinite(motion.q(0.1)).all()
         return
-    with pytest.raises(SealedMotionError, match=status):
+    with pytest.raises(kc.SealedError, match=status):
         motion.q(0.1)
     assert motion.acknowledge().q(0.1).shape == (2,)
 

@@ -8,14 +8,10 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from kinecast.errors import KinecastError
+from kinecast.errors import SealedError
 from kinecast.human.solving import Report, Stage, Status
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
-
-
-class SealedError(KinecastError):
-    """A predicted motion that is not a solution was used without saying so."""
 
 
 class Solution(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinecast.dynamics.mechanism import Load, Mechanism
-from kinecast.errors import KinecastError
+from kinecast.errors import SealedError
 from kinecast.motion.basis import Array
 from kinecast.motion.bspline import BSpline
 from kinecast.predict.closure import Closure, integrate
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 POINTS_A_SEGMENT = 10
 # A sample this part of the duration before a knot where accelerations jump shows them as they were.
 BEFORE_JUMP = 1e-9
-
-
-class SealedMotionError(KinecastError):
-    """A motion that no solver vouches for was used without saying so."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ class Motion:
     def spline(self) -> BSpline:
         """The motion as a spline."""
         if not self.ok and not self.acknowledged:
-            raise SealedMotionError(
+            raise SealedError(
                 f"this motion is not a solution ({self.status}): {self.message} "
                 "To look at it all the same, use motion.acknowledge()"
             )
