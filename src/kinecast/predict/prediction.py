@@ -26,6 +26,7 @@ from kinecast.files import Source, read_whole
 from kinecast.motion.basis import Array
 from kinecast.motion.bspline import BSpline, uniform_knots
 from kinecast.motion.files import read_motion
+from kinecast.predict.progress import followed
 from kinecast.predict.result import Motion
 from kinecast.predict.run import run
 from kinecast.predict.schema import Data, ProblemFile
@@ -194,11 +195,13 @@ class Prediction:
         *,
         say: Callable[[str], None] = lambda _: None,
         report: Callable[[int, float, float], None] | None = None,
+        progress: bool = True,
     ) -> Motion:
         """Find the motion; the answer says in words when there is none. `previous` is a motion to start from.
 
-        `say` gets the lines of the log, `report` each iteration (number, objective, largest violation). Ctrl-C stops
-        and returns the best motion so far.
+        `say` gets the lines of the log, `report` each iteration (number, objective, largest violation); `progress`
+        shows on a terminal how far a solve of more than a second has come. Ctrl-C stops and returns the best motion so
+        far.
         """
         task, problem = self.task(), self.problem()
         start = None if previous is None else previous.unsealed
@@ -206,7 +209,8 @@ class Prediction:
             start = self._guess_file(task.guess)
         gravity = task.structure.gravity
         mechanism = self._mechanism.with_gravity(gravity)
-        return run(task, mechanism, problem, previous=start, say=say, report=report)
+        with followed(report, progress) as follow:
+            return run(task, mechanism, problem, previous=start, say=say, report=follow)
 
     def _check_guess(self, guess: str) -> None:
         with self._source.at("guess"):

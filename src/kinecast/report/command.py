@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kinecast.files import make_folder, read_whole, write_whole
 from kinecast.predict.prediction import Prediction
+from kinecast.predict.progress import progress_line
 from kinecast.report.html import page
 from kinecast.report.run import read_run, write_run
 from kinecast.yaml_text import dump, parse
@@ -26,7 +27,7 @@ def predict(problem: Path, out: Path, *, quiet: bool, as_json: bool) -> bool:
     plan.task()
     make_folder(out)  # if that cannot be done it is better known before the work
     with _progress(quiet) as (say, report):
-        motion = plan.solve(say=say, report=report)
+        motion = plan.solve(say=say, report=report, progress=False)
     write_run(motion, out)
     if as_json:
         print((out / "result.json").read_text(encoding="utf-8"), end="")
@@ -65,6 +66,6 @@ def _progress(quiet: bool) -> Iterator[tuple[Callable[[str], None], Report]]:
         with console.status("reading the problem") as status:
 
             def follow(iteration: int, objective: float, violation: float) -> None:
-                status.update(f"iteration {iteration}: objective {objective:.6g}, largest violation {violation:.1e}")
+                status.update(progress_line(iteration, objective, violation))
 
             yield lambda line: console.print(line, highlight=False, style="dim"), follow
