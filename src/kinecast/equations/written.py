@@ -23,7 +23,7 @@ from kinecast.mechanism import Structure
 
 NEGLIGIBLE = 1e-13  # beside the largest coefficient of an expression: rounding of twist angles that are not right
 DIGITS = 12
-LATEX_LINE = 60  # letters, digits and signs in a line: what the 345 pt of an article take
+LATEX_LINE = 52  # letters, digits and signs in a line: what 345 pt of an article take beside a name and a number
 SMALL_DENOMINATOR, LARGEST_DENOMINATOR = 64, 10**9
 
 
@@ -154,11 +154,21 @@ def _collected(polynomial: sympy.Expr) -> sympy.Expr:
     """Factored, as a whole or mass by mass; left as it is where its numbers have too many digits to have factors."""
     if not polynomial.is_Add or any(x.q > LARGEST_DENOMINATOR for x in polynomial.atoms(sympy.Rational)):
         return polynomial
-    whole = sympy.factor(polynomial)
-    if not whole.as_coeff_Mul()[1].is_Add:
+    factored = sympy.factor(polynomial)
+    whole = _without_large_numbers(factored)
+    if whole != factored or not whole.as_coeff_Mul()[1].is_Add:
         return whole
     masses = sorted((x for x in whole.free_symbols if re.fullmatch(r"m\d+", x.name)), key=str)
     return sympy.collect(sympy.expand(whole), masses, func=sympy.factor)
+
+
+def _without_large_numbers(product: sympy.Expr) -> sympy.Expr:
+    """Decimals that factoring made whole numbers, 1e-6 (6470000 q3 - 2749911), made decimals again."""
+    number, factors = product.as_coeff_Mul()
+    for factor in sympy.Mul.make_args(factors):
+        if factor.is_Add and max(abs(x.as_coeff_Mul()[0]) for x in factor.args) > SMALL_DENOMINATOR:
+            return sympy.expand(number * factor) * (factors / factor)
+    return product
 
 
 def _symbol(name: str) -> sympy.Symbol:
@@ -195,20 +205,28 @@ def _latex(expression: sympy.Expr) -> str:
 
 
 def _latex_lines(expression: sympy.Expr) -> list[str]:
-    """A sum broken before its signs into lines that fit a page."""
+    """A sum broken before its signs into lines that fit a page; a product too wide for one is multiplied out."""
+    pieces: list[str] = []
+    for term in expression.as_ordered_terms():
+        whole = _latex(term)
+        parts = [whole] if _width(whole) <= LATEX_LINE else map(_latex, sympy.expand_mul(term).as_ordered_terms())
+        pieces += parts
     lines: list[str] = []
     width = 0
-    for term in expression.as_ordered_terms():
-        text = _latex(term)
+    for text in pieces:
         signed = text if text.startswith("-") or not lines else f"+ {text}"
-        size = len(re.sub(r"\\(left|right|dot|frac)|\\|[{}_^ ]", "", text))
-        if lines and width + size <= LATEX_LINE:
+        if lines and width + _width(text) <= LATEX_LINE:
             lines[-1] += f" {signed}"
-            width += size
+            width += _width(text)
         else:
             lines.append(signed)
-            width = size
+            width = _width(text)
     return lines
+
+
+def _width(latex: str) -> int:
+    """Letters, digits and signs."""
+    return len(re.sub(r"\\(left|right|dot|frac)|\\|[{}_^ ]", "", latex))
 
 
 def _latex_name(name: str) -> str:
