@@ -10,7 +10,10 @@ from kinecast import Mechanism
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize(("page", "says"), [("quickstart.md", "puma560"), ("simulate.md", "completed")])
+PAGES = {"quickstart.md": "puma560", "simulate.md": "completed", "equations.md": "M33"}
+
+
+@pytest.mark.parametrize(("page", "says"), PAGES.items())
 def test_the_code_of_a_page_runs(page, says, capsys, tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
