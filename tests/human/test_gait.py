@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import kinecast
-
 from kinecast.human.walking.gait import Curves, normal_curves, normative, vertical_peaks
 
 PERCENT = np.linspace(0, 100, 201)

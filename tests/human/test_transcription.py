@@ -24,8 +24,10 @@ def test_gradient_jacobian_and_hessian_are_the_derivatives_of_the_values(problem
     direction = random.normal(size=len(x))
     near = [x + k * STEP * direction for k in AT]
     values = [problem.values(point) for point in near]
-    derivatives = [problem.derivatives(point, multipliers, 0.7) for point in near]
-    slopes = [0.7 * gradient + jacobian_t @ multipliers for gradient, jacobian_t, _ in derivatives]
+    slopes = []
+    for point in near:
+        gradient, jacobian_t, _ = problem.derivatives(point, multipliers, 0.7)
+        slopes.append(0.7 * gradient + jacobian_t @ multipliers)
     gradient, jacobian_t, hessian = problem.derivatives(x, multipliers, 0.7)
 
     def close(found, samples):

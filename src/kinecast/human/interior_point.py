@@ -52,7 +52,10 @@ class Problem(Protocol):
         """(f, c)."""
 
     def derivatives(self, x: Array, multipliers: Array, objective: float) -> tuple[Array, Array, Array]:
-        """(gradient of f (n,), Jacobian of c transposed (n, m), Hessian of objective f + multipliers . c (n, n))."""
+        """(gradient of f (n,), Jacobian of c transposed (n, m), Hessian of objective f + multipliers . c (n, n)).
+
+        The matrices may be overwritten by the next call.
+        """
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,8 @@ class _Method:
         self.low = np.where(self.has_low, low - 1e-8 * np.maximum(1.0, np.abs(low)), low)
         self.high = np.where(self.has_high, high + 1e-8 * np.maximum(1.0, np.abs(high)), high)
         self.seconds = {"functions": 0.0, "derivatives": 0.0, "linear algebra": 0.0}
+        # Used again at every iterate: fresh memory costs more than the product.
+        self.scaled, self.matrix = np.empty((self.n, len(problem.low))), np.empty((self.n, self.n))
         self.shift = 0.0  # the last d that a factorisation needed
         self.filter: list[tuple[float, float]] = []
         self.largest = np.inf  # violation that the filter never takes
@@ -273,8 +278,9 @@ class _Method:
         """One step, found by the line search; when there is none, the slacks go back to where the rows are."""
         start_time, point, z_low, z_high = time.perf_counter(), state.point, state.z_low, state.z_high
         weight = z_low / point.below + z_high / point.above
-        scaled = jacobian_t * np.sqrt(weight[self.of_s])
-        matrix = hessian + scaled @ scaled.T
+        scaled = np.multiply(jacobian_t, np.sqrt(weight[self.of_s]), out=self.scaled)
+        matrix = np.matmul(scaled, scaled.T, out=self.matrix)
+        matrix += hessian
         matrix[np.diag_indices(self.n)] += weight[self.of_x]
         factor = self.factor(matrix)
 

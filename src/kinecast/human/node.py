@@ -49,10 +49,12 @@ class Node:
         """Number of outputs."""
         return max(part.stop for part in self.outputs.values())
 
-    def derivatives(self, z: Array, p: Array, m: Array) -> tuple[Array, Array]:
+    def derivatives(
+        self, z: Array, p: Array, m: Array, out: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Array]:
         """dy/dz transposed (instants, n_z, n_y) and d2(m . y)/dz2 (instants, n_z, n_z) at z, p, m (instants, ...)."""
         head, count = self.n_z - self.n_tail, len(z)
-        dy, dz = np.empty((count, self.n_z, self.size)), np.empty((count, self.n_z, self.n_z))
+        dy, dz = out or (np.empty((count, self.n_z, self.size)), np.empty((count, self.n_z, self.n_z)))
         z, p, m = z[:, None], p[:, None], m[:, None]
         self.second.ufunc(z, p, m, np.eye(head), out=(dy[:, :head], dz[:, :head]))
         self.tail.ufunc(z, p, m, np.eye(self.n_tail), out=(dy[:, head:], dz[:, head:, head:]))

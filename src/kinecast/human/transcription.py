@@ -18,6 +18,21 @@ from kinecast.human.skeleton import Mirror
 from kinecast.mechanism.checks import Array
 from kinecast.motion.bspline import BSpline
 
+_SLAB = 32  # rows of a matrix that are copied at a time: what is made on the way stays in the cache
+
+
+class Space:
+    """Arrays by name that are used again at every iterate: fresh ones would cost a third of the time in page faults."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+
+    def __call__(self, name: str, *shape: int) -> Array:
+        """The array of this name and shape, with whatever is in it."""
+        if name not in self._arrays or self._arrays[name].shape != shape:
+            self._arrays[name] = np.empty(shape)
+        return self._arrays[name]
+
 
 @dataclass(frozen=True)
 class Variables:
@@ -105,20 +120,23 @@ class Transcription:
         n = variables.n
         shape = BSpline(variables.knots, variables.constant, variables.degree)
         basis = np.stack([shape.matrix(instants, order) for order in range(3)])  # (orders, instants, control points)
-        # (instants, free points, 6): the plain and the mirrored share of each free point in q, v, a
-        self._basis = np.concatenate([basis @ variables.own, basis @ variables.mirrored]).transpose(1, 2, 0).copy()
         self._constant = (basis @ variables.constant).transpose(1, 0, 2)  # (instants, orders, n)
+        # (instants, plain points and then mirrored ones, 3)
+        both = np.concatenate([basis @ variables.own, basis @ variables.mirrored], axis=2)
+        self._both = both.transpose(1, 2, 0).copy()
+        self._places = (rows.instant * node.size + rows.output).astype(np.intp)
         self._index, self._sign = np.array(variables.mirror.index), np.array(variables.mirror.sign)
         self._nz = 3 * n + 1
+        self._space = Space()
 
     def motion(self, x: Array) -> Array:
         """(instants, 3 n + 1): q, v, a and the further variable of each instant."""
         v = self.variables
         points = x[: v.free * v.n].reshape(v.free, v.n)
         both = np.concatenate([points, v.mirror(points)]).reshape(2, v.free, v.n)
-        basis = self._basis.reshape(len(self.instants), v.free, 2, 3)
+        basis = self._both.reshape(len(self.instants), 2, v.free, 3)
         z = np.zeros((len(self.instants), self._nz))
-        z[:, :-1] = (np.einsum("kjmr,mjn->krn", basis, both, optimize=True) + self._constant).reshape(
+        z[:, :-1] = (np.einsum("kmjr,mjn->krn", basis, both, optimize=True) + self._constant).reshape(
             len(self.instants), -1
         )
         z[v.further, -1] = x[v.free * v.n :]
@@ -137,30 +155,38 @@ class Transcription:
         return f, np.concatenate([y[self.rows.instant, self.rows.output], self.rows.matrix @ x])
 
     def derivatives(self, x: Array, multipliers: Array, objective: float) -> tuple[Array, Array, Array]:
-        """Gradient of the objective, Jacobian of the rows (transposed), Hessian of objective f + multipliers . rows."""
-        rows, count = self.rows, len(self.rows.instant)
+        """Gradient of the objective, Jacobian of the rows (transposed), Hessian of objective f + multipliers . rows.
+
+        The two matrices are overwritten by the next call.
+        """
+        rows, count, size = self.rows, len(self.rows.instant), self.variables.size
         z = self.motion(x)
         m = np.zeros((len(z), self.node.size))
         m[rows.instant, rows.output] = multipliers[:count]
         m[:, self.effort] += objective * self.weights
-        dy, dz = self.node.derivatives(z, self.parameters, m)
-        jacobian = np.concatenate([self._chain(dy)[:, rows.instant, rows.output], rows.matrix.T], axis=1)
+        out = self._space("dy", len(z), self._nz, self.node.size), self._space("dz", len(z), self._nz, self._nz)
+        dy, dz = self.node.derivatives(z, self.parameters, m, out)
+        jacobian = self._space("jacobian", size, len(self.low))
+        chained = self._chain(dy).reshape(size, -1)
+        for first in range(0, size, _SLAB):
+            part = slice(first, first + _SLAB)
+            jacobian[part, :count] = chained[part].take(self._places, axis=1)
+        jacobian[:, count:] = rows.matrix.T
         q, g = self.quadratic
         gradient = self._gradient(dy[:, :, self.effort] * self.weights[:, None]) + q @ x + g
-        return gradient, jacobian, self._hessian(dz) + objective * q
-
-    def _mirrored(self, blocks: Array, axis: int) -> Array:
-        """Blocks and their mirror images: the exchange S on the coordinates along an axis, doubled along axis 1."""
-        shape = [1] * blocks.ndim
-        shape[axis] = len(self._sign)
-        return np.concatenate([blocks, np.take(blocks, self._index, axis=axis) * self._sign.reshape(shape)], axis=1)
+        hessian = self._hessian(dz)
+        hessian += objective * q
+        return gradient, jacobian, hessian
 
     def _chain(self, dy: Array) -> Array:
         """(variables, instants, outputs) from derivatives (instants, 3 n + 1, outputs)."""
         v, (count, _, n_y) = self.variables, dy.shape
-        blocks = self._mirrored(dy[:, :-1].reshape(count, 3, v.n, n_y), 2).reshape(count, 6, v.n * n_y)
-        chained = np.empty((v.size, count, n_y))
-        chained[: v.free * v.n] = (self._basis @ blocks).reshape(count, v.free * v.n, n_y).transpose(1, 0, 2)
+        chained = self._space("chained", v.size, count, n_y)
+        points = chained[: v.free * v.n].reshape(v.free, v.n, count, n_y)
+        for k in range(count):
+            by_point = (self._both[k] @ dy[k, :-1].reshape(3, v.n * n_y)).reshape(2, v.free, v.n, n_y)
+            turned = by_point[1][:, self._index] * self._sign[:, None]
+            np.add(by_point[0], turned, out=points[:, :, k])
         chained[v.free * v.n :] = 0.0
         chained[v.free * v.n + np.arange(len(v.further)), v.further] = dy[v.further, -1]
         return chained
@@ -168,25 +194,33 @@ class Transcription:
     def _gradient(self, dz: Array) -> Array:
         """(variables,) summed over the instants, from (instants, 3 n + 1)."""
         v, count = self.variables, len(dz)
-        blocks = self._mirrored(dz[:, :-1].reshape(count, 3, v.n), 2)
-        return np.concatenate([np.einsum("kjr,krn->jn", self._basis, blocks).ravel(), dz[v.further, -1]])
+        plain, turned = np.einsum("kjr,krn->jn", self._both, dz[:, :-1].reshape(count, 3, v.n)).reshape(2, v.free, v.n)
+        return np.concatenate([(plain + turned[:, self._index] * self._sign).ravel(), dz[v.further, -1]])
 
     def _hessian(self, dz: Array) -> Array:
         """(variables, variables) summed over the instants, from (instants, 3 n + 1, 3 n + 1)."""
-        v, count = self.variables, len(dz)
-        points = v.free * v.n
-        hessian = np.zeros((v.size, v.size))
-        # (instants, order of the second index, order of the first, first coordinate and second coordinate together)
-        blocks = dz[:, :-1, :-1].reshape(count, 3, v.n, 3, v.n).transpose(0, 3, 1, 2, 4)
-        blocks = np.concatenate([blocks, blocks[:, :, :, self._index] * self._sign[:, None]], axis=2)
-        half = self._basis[:, None] @ blocks.reshape(count, 3, 6, v.n * v.n)
-        both = self._basis.reshape(count, v.free, 2, 3).transpose(2, 1, 0, 3).reshape(2 * v.free, count * 3)
-        plain, turned = (both @ half.reshape(count * 3, points * v.n)).reshape(2, v.free, points, v.n)
-        full = plain + turned[:, :, self._index] * self._sign
-        hessian[:points, :points] = full.transpose(1, 0, 2).reshape(points, points)
+        v, count, n, free = self.variables, len(dz), self.variables.n, self.variables.free
+        points, hessian = free * n, self._space("hessian", v.size, v.size)
+        # (instants, order of the second index; first point, first coordinate, second coordinate)
+        half = self._space("half", count, 3, free, n, n)
+        blocks = self._space("blocks", 3, n, n)
+        for k in range(count):
+            for order in range(3):
+                np.copyto(blocks, dz[k, :-1, order * n : (order + 1) * n].reshape(3, n, n))
+                by_point = (self._both[k] @ blocks.reshape(3, n * n)).reshape(2, free, n, n)
+                np.add(by_point[0], by_point[1][:, self._index] * self._sign[:, None], out=half[k, order])
+        both = self._both.transpose(1, 0, 2).reshape(2 * free, count * 3)
+        whole = self._space("whole", 2 * free, points * n)
+        np.matmul(both, half.reshape(count * 3, points * n), out=whole)
+        plain, turned = whole.reshape(2, free, points, n)
+        for k in range(free):
+            hessian[k * n : (k + 1) * n, :points] = (plain[k] + turned[k][:, self._index] * self._sign).T
         if len(v.further):
-            column = self._mirrored(dz[v.further, :-1, -1].reshape(-1, 3, v.n), 2)
-            hessian[points:, :points] = (self._basis[v.further] @ column).reshape(-1, points)
+            hessian[points:, points:] = 0.0
+            by_z = dz[v.further, :-1, -1].reshape(-1, 3, n)
+            column = (self._both[v.further] @ by_z).reshape(-1, 2, free, n)
+            turned_column = column[:, 1][:, :, self._index] * self._sign
+            hessian[points:, :points] = (column[:, 0] + turned_column).reshape(-1, points)
             hessian[:points, points:] = hessian[points:, :points].T
             hessian[points + np.arange(len(v.further)), points + np.arange(len(v.further))] = dz[v.further, -1, -1]
         return hessian
