@@ -76,7 +76,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the method ended; `active` counts rows and bounds met exactly."""
+    """Where the method ended; `active` counts rows and bounds whose multiplier exceeds the distance that is left."""
 
     status: Status
     x: Array
@@ -219,8 +219,7 @@ class _Method:
         except KeyboardInterrupt:
             status = "interrupted"
         point = state.point
-        w = np.concatenate([point.x, point.c])
-        active = int(((w - self.low < 1e-5) & self.has_low | (self.high - w < 1e-5) & self.has_high).sum())
+        held = self.has_low & (state.z_low > point.below) | self.has_high & (state.z_high > point.above)
         seconds = self.seconds | {"total": time.perf_counter() - began}
         return Outcome(
             status,
@@ -230,7 +229,7 @@ class _Method:
             self.outside(point.c),
             state.error,
             state.iteration,
-            active,
+            int(held.sum()),
             seconds,
         )
 

@@ -45,7 +45,7 @@ class StepSolution:
     optimality: float
     multipliers: Array
     stages: tuple[Stage, ...]
-    active: int  # rows and bounds met exactly
+    active: int  # rows and bounds whose multiplier exceeds the distance that is left
     seconds: float  # build and solution, compiling included when it was needed
 
     @property
