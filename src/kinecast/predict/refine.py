@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinecast.errors import InputError
 from kinecast.motion.basis import Array
 from kinecast.predict import guess
 from kinecast.predict.excess import BETWEEN, excesses
@@ -172,6 +171,4 @@ def _mesh(workshop: Workshop, answer: Answer, segments: int) -> tuple[Mesh, Arra
     ends = np.array([*fractions, 1.0])
     arcs = np.maximum(1, np.round(np.diff(ends, prepend=0.0) * segments)).astype(int)
     tied = tuple((fractions.index(fraction), fraction) for fraction in wanted)
-    if len(arcs) > segments:
-        raise InputError(f"{segments} segments are too few to refine: the motion has {len(arcs)} arcs")
     return Mesh(tuple(arcs.tolist()), 2, tied), ends * duration
