@@ -69,7 +69,7 @@ def _impossible(lifter: Lifter, task: LiftTask, place: Place, which: str) -> Inp
     box = f"box of {task.box.depth:g} x {task.box.width:g} x {task.box.height:g} m"
     clear = "the body" + (", shelf and table" if task.boards else "")
     if not _solved(lifter, posture_problem(lifter, task, place, able=False), first_is_enough=True):
-        nearest = nearest_place(lifter, task, place)
+        nearest = nearest_place(lifter, task, place, able=False)
         if nearest is None:
             return InputError(f"lift: no posture of this person holds a {box} clear of {clear}", key="box")
         return InputError(
@@ -79,9 +79,11 @@ def _impossible(lifter: Lifter, task: LiftTask, place: Place, which: str) -> Inp
         )
     most = largest_load(lifter, task, place)
     if most is None:
+        nearest = nearest_place(lifter, task, place, able=True)
+        there = f" {nearest.height:.3f} m high and {nearest.distance:.3f} m ahead" if nearest else ""
         return InputError(
             f"lift: with the {hands} at the {which} this person has not the strength or balance to hold anything; "
-            "bring it nearer",
+            f"{task.mass:g} kg can be held{there or ' nowhere'}",
             key=key,
         )
     return InputError(
@@ -91,9 +93,9 @@ def _impossible(lifter: Lifter, task: LiftTask, place: Place, which: str) -> Inp
     )
 
 
-def nearest_place(lifter: Lifter, task: LiftTask, place: Place) -> Place | None:
-    """The place nearest to the one asked for at which the hands can hold the box, strength and balance aside."""
-    problem = posture_problem(lifter, task, place, placed=False, able=False)
+def nearest_place(lifter: Lifter, task: LiftTask, place: Place, *, able: bool) -> Place | None:
+    """The place nearest to the one asked for at which the hands can hold the box; not `able`: whatever it takes."""
+    problem = posture_problem(lifter, task, place, placed=False, able=able)
     found = min(_solved(lifter, problem), key=lambda out: out.objective, default=None)
     if found is None:
         return None
