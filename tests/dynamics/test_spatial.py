@@ -9,7 +9,12 @@ from formulation_checks import counted
 from random_mechanisms import random_state, random_structure, random_surroundings, with_heavy_tips
 from reference_dynamics import torques_and_loads
 
+from kinecast.dynamics import filtering
+from kinecast.dynamics.screws import passages
 from kinecast.dynamics.spatial import forward, inertia, inverse, loads, regressor, sensitivities, short_chain
+from kinecast.dynamics.spatial.articulated import hinges
+from kinecast.dynamics.spatial.branches import BranchSystem
+from kinecast.dynamics.spatial.frames import link_poses
 from kinecast.dynamics.surroundings import at_rest
 from kinecast.dynamics.tree import build, regrouped
 
@@ -127,6 +132,23 @@ def test_all_ways_to_the_mass_matrix(shape):
     ways = [inertia.by_composite_bodies(tree, q), inertia.by_composite_bodies(s.fast_tree, q)]
     ways += [short_chain.mass_matrix(s.fast_tree, q, link) for link in short_chain.meeting_links(s.fast_tree)]
     assert_agree(s.numbers(*ways), s.numbers(inertia.beside_sensitivities(s.fast_tree, q)) * len(ways))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_ways_to_its_inverse(shape):
+    s = Setting("mixed", shape, "rotors", solvable=True)
+    q, tree = s.symbols[0], s.fast_tree
+    ways = [BranchSystem(tree, inertia.mass_matrix(tree, q)).inverse()]
+    ways.append(filtering.from_gains(tree, passages(tree, q), hinges(tree, link_poses(tree, q))))
+    (M,) = s.numbers(inertia.mass_matrix(tree, q))
+    assert_agree(s.numbers(*ways), [np.linalg.inv(M)] * len(ways))
+
+
+@pytest.mark.parametrize(("n", "operations"), [(6, (394, 366)), (30, (17498, 14235))])
+def test_the_inverse_takes_the_cheapest_way(n, operations):
+    """Factors of a short chain's mass matrix, the filter's closed form for a long one."""
+    found = counted(lambda structure, q: forward.inverse_mass_matrix(regrouped(build(structure)), q), n, "q")
+    assert found == operations
 
 
 @pytest.mark.parametrize(("n", "operations"), [(6, (269, 276)), (20, (3169, 2563))])

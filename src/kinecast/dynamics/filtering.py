@@ -262,8 +262,12 @@ def inverse_mass_matrix(structure: Structure, q: Expression) -> Expression:
     link j, which chains have not, are correlated through its co-state: G_k^T psi^T(j-, k+) Lambda_j- psi(j-, i+) G_i.
     """
     problem = boundary_value_problem(structure, q, ca.SX(structure.n, 1), nothing())
-    tree, phi = problem.tree, problem.phi
-    gains = [at.gain for at in filtered(problem, ca.SX(tree.n, 1))]
+    gains = [at.gain for at in filtered(problem, ca.SX(structure.n, 1))]
+    return from_gains(problem.tree, problem.phi, gains)
+
+
+def from_gains(tree: Tree, phi: Sequence[Passage], gains: Sequence[Hinge | None]) -> Expression:
+    """M^-1 (n, n) from the filter's gains: (10.2), (10.3), (10.30), (10.31). No joint of the tree is fixed."""
     inverse = ca.SX(tree.n, tree.n)
     # psi(k-, i+) G_i of all links i beyond k, by the child of k through which they come: (10.6).
     beyond: list[dict[int, dict[int, Expression]]] = [{} for _ in tree.links]

@@ -1,4 +1,4 @@
-"""Forward dynamics and the inverse mass matrix by articulated subtrees, O(n) and O(n^2), nothing factorised.
+"""Forward dynamics by articulated subtrees, O(n), or as a short chain; its sensitivities; the inverse mass matrix.
 
 Per joint, with its `Hinge` (U, K = U / D, 1 / D of `articulated`) and the wrench p = [n; f] that its subtree would need
 to move as it does with no acceleration of the joints::
@@ -6,8 +6,7 @@ to move as it does with no acceleration of the joints::
     inward    u = tau - p[axis],  p <- p + K u                      then p is handed to the parent
     outward   a' = the parent's extra acceleration,  qdd = u / D - K . a',  a = a' + axis qdd
 
-The inverse mass matrix is the same with p = 0 and one column a joint, of which only one half is computed. The
-sensitivities of forward dynamics follow from those of inverse dynamics at the acceleration found::
+The sensitivities of forward dynamics follow from those of inverse dynamics at the acceleration found::
 
     d qdd/d tau = M^-1,    d qdd/dq = -M^-1 d tau/dq,    d qdd/dv = -M^-1 d tau/dv
 
@@ -20,18 +19,21 @@ from __future__ import annotations
 
 import casadi as ca
 
+from kinecast.dynamics import filtering
+from kinecast.dynamics.screws import passages
 from kinecast.dynamics.spatial import short_chain
 from kinecast.dynamics.spatial.articulated import Hinge, hinges
 from kinecast.dynamics.spatial.branches import BranchSystem, columns
 from kinecast.dynamics.spatial.cheapest import cheapest
 from kinecast.dynamics.spatial.frames import Six, link_poses
-from kinecast.dynamics.spatial.inertia import beside_sensitivities
+from kinecast.dynamics.spatial.inertia import beside_sensitivities, mass_matrix
 from kinecast.dynamics.spatial.inverse import body_wrenches, inverse_dynamics, outward
 from kinecast.dynamics.spatial.loads import joint_loads
 from kinecast.dynamics.spatial.sensitivities import inverse_dynamics_sensitivities
 from kinecast.dynamics.surroundings import Expression, Surroundings
 from kinecast.dynamics.tree import Tree
 
+LARGEST_FACTORISED = 20  # coordinates; beyond, factors of the mass matrix need more operations on any tree
 _NOTHING: Six = (ca.SX(3, 1), ca.SX(3, 1))
 
 
@@ -78,41 +80,11 @@ def forward_dynamics_and_loads(
 
 
 def inverse_mass_matrix(tree: Tree, q: Expression) -> Expression:
-    """M^-1 (n, n), in O(n^2) and without factorising."""
-    poses = link_poses(tree, q)
-    joints = hinges(tree, poses)
-    inverse = ca.SX(tree.n, tree.n)
-    push: list[dict[int, Expression]] = [{} for _ in tree.links]  # u / D, per column
-    wrenches: list[dict[int, Six]] = [{} for _ in tree.links]
-    for k in reversed(range(len(tree.links))):
-        link, joint, mine = tree.links[k], joints[k], wrenches[k]
-        if joint is not None:
-            push[k] = {c: -joint.inverse * _component(p, joint) for c, p in mine.items()}
-            push[k][link.coordinate] = joint.inverse
-            mine = {c: _plus(p, joint, -_component(p, joint)) for c, p in mine.items()}
-            mine[link.coordinate] = _plus(_NOTHING, joint, ca.SX(1))
-        if link.parent >= 0:
-            into = wrenches[link.parent]
-            for c, p in mine.items():
-                into[c] = _sum(into.get(c, _NOTHING), poses[k].wrench_to_parent(p))
-    # A column is needed outward where its joint comes later than the row's: the other half is its mirror image.
-    rank = {link.coordinate: k for k, link in enumerate(tree.links) if link.coordinate >= 0}
-    extra: list[dict[int, Six]] = []
-    for k, link in enumerate(tree.links):
-        arriving = {} if link.parent < 0 else extra[link.parent]
-        columns = [c for c in range(tree.n) if rank[c] >= k]
-        mine = {c: poses[k].acceleration_to_child(arriving[c]) for c in columns if c in arriving}
-        joint, row = joints[k], link.coordinate
-        if joint is not None:
-            for c in columns:
-                if c not in mine and c not in push[k]:
-                    continue
-                a = mine.get(c, _NOTHING)
-                value = push[k].get(c, ca.SX(1, 1)) - _along_k(joint, a)
-                inverse[row, c] = inverse[c, row] = value
-                mine[c] = _with_joint(a, joint, value)
-        extra.append(mine)
-    return inverse
+    """M^-1 (n, n): by the filter's closed form, in O(n^2) and without factorising, or by factors if that is cheaper."""
+    closed_form = filtering.from_gains(tree, passages(tree, q), hinges(tree, link_poses(tree, q)))
+    if tree.n > LARGEST_FACTORISED:
+        return closed_form
+    return cheapest([closed_form, BranchSystem(tree, mass_matrix(tree, q)).inverse()])
 
 
 def forward_dynamics_sensitivities(
