@@ -60,6 +60,7 @@ BAD = [
     ({"minimize": "{tracking: 1}"}, "minimize.tracking: needs a motion to track"),
     ({"periodic": "[elbo]"}, "periodic: unknown joint in periodic: 'elbo'"),
     ({"solver": "{name: snopt}"}, "solver.name: must be ipopt or uno, got 'snopt'"),
+    ({"solver": "{name: uno, hessian: bfgs}"}, "solver.hessian: must be auto, exact or gauss-newton for uno"),
     ({"guess": "nowhere.csv"}, "guess: must be line, quasi-static, coarse or the path of a motion file"),
     ({"mechanism": "planar3x"}, "mechanism"),
     ({"reference": "nowhere.csv"}, "reference"),

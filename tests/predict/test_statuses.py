@@ -165,6 +165,32 @@ def test_two_limits_that_must_both_give_way():
     assert " or " not in way
 
 
+@pytest.mark.parametrize("solver", ["ipopt", "uno"])
+def test_what_is_not_a_number_at_the_start_is_named(solver, capfd):
+    motion = plan().require(lambda s: (s.q[0] - 2.0) ** 0.5 <= 2, name="root").solver(name=solver).solve()
+    assert motion.status == "failed"
+    assert motion.message == (
+        "The solver gave up (not a number at the start); in the best motion so far root is not a number at t = 0 s."
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("status", "changed"),
+    [
+        ("infeasible", lambda: plan(duration=(0.1, 0.3))),
+        ("iteration_limit", lambda: plan().solver(max_iterations=3)),
+        ("time_limit", lambda: plan(segments=60).solver(time_limit=1e-3)),
+    ],
+)
+def test_uno_ends_with_the_same_words(status, changed, capfd):
+    motion = changed().solver(name="uno").solve()
+    assert motion.status == status
+    with pytest.raises(kc.SealedError):
+        motion.torque(0.1)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_what_is_impossible_for_the_spline_is_said_before():
     with pytest.raises(kc.errors.InputError, match="segments: must be 3 or more to meet the 6 conditions on shoulder"):
         plan(segments=1).via(0.5, q=[0.2, 0.3], v=[1, 1]).solve()

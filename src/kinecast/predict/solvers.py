@@ -248,6 +248,9 @@ def solve(program: Program, x0: Array, settings: Settings, stop: Stop, report: R
     if equations > len(view.free):
         says = f"{equations} equations for {len(view.free)} variables"
         return Solution(view.start, "infeasible", says, 0, [], 0.0, 0.0)
+    with np.errstate(all="ignore"):
+        if not (np.isfinite(program.f(view.start)) and np.isfinite(program.g(view.start)).all()):
+            return Solution(view.start, "failed", "not a number at the start", 0, [], 0.0, 0.0)
     oracle = _Oracle(view, watch)
     watcher = _Callback("watcher", *_watcher_shapes(view), _watcher(view, watch), watch)
     options: dict[str, Any] = {

@@ -140,6 +140,8 @@ def make_task(
     if reference is not None and "tracking" not in objectives:
         raise source.error("reference", "is not used: give minimize.tracking a weight above 0, or leave reference out")
     solver = problem.solver
+    if solver.name == "uno" and solver.hessian == "bfgs":
+        raise source.error("solver.hessian", "must be auto, exact or gauss-newton for uno; bfgs is for ipopt")
     task = Task(
         structure=structure,
         segments=problem.segments,

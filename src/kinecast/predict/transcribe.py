@@ -47,7 +47,9 @@ def choose_hessian(task: Task, terms: Terms) -> tuple[str, str]:
         return "exact", f"{operations} operations a grid point, and fewer iterations than Gauss-Newton"
     squares = set(terms.objectives) - {"time"}
     why = f"cheaper: exact second derivatives would take {operations} operations a grid point"
-    return ("gauss-newton" if squares else "bfgs"), why
+    if squares:
+        return "gauss-newton", why
+    return ("bfgs", why) if task.settings.name == "ipopt" else ("exact", "Uno knows no BFGS")
 
 
 def uniform_mesh(task: Task, segments: int | None = None) -> Mesh:
