@@ -131,6 +131,23 @@ def test_a_cache_that_is_not_used_is_said_in_one_line(planar2_swing, tmp_path):
     assert all(line.startswith("kinecast: ") for line in others)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a file that is always full")
+def test_an_output_that_cannot_be_written_is_said_in_one_line():
+    command = [sys.executable, "-m", "kinecast", "list"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "kinecast: the output cannot be written: no space left on device\n"
+
+
+def test_a_reader_that_has_read_enough_is_no_error():
+    command = [sys.executable, "-m", "kinecast", "list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+
+
 def test_bench_rows_name_model_algorithm_batch_and_time(monkeypatch, run):
     from kinecast.bench import runner
 

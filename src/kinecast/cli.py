@@ -39,6 +39,9 @@ class OneLineErrors(TyperGroup):
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 code = super().main(*args, **kwargs)
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever read has read enough
+            sys.stdout, code = None, 1  # what is left in it would raise again at exit
         except Exception as error:
             line = _bad_input(error)
             if line is None:
@@ -61,6 +64,9 @@ def _bad_input(error: Exception) -> str | None:
     """What to tell the user, or None when the error is ours."""
     if isinstance(error, KinecastError):
         return str(error)
+    if isinstance(error, OSError) and error.filename is None:  # a full disk behind stdout
+        sys.stdout = None
+        return f"the output cannot be written: {(error.strerror or str(error)).lower()}"
     if hasattr(
         error, "format_message"
     ):  # wrong usage: an exception of click, which newer typers carry inside themselves
