@@ -113,6 +113,50 @@ def test_other_guesses_lead_to_the_same_motion():
     assert again.duration == pytest.approx(reference.duration, rel=1e-5)
 
 
+def test_the_objective_is_the_integral_that_it_says():
+    """All terms at once, a user's too, against the trapezoidal rule on a dense sample."""
+    t, q = np.linspace(0.0, 0.8, 9), np.linspace([0.1, -1.8], [0.9, -1.1], 9)
+    weights = {"time": 0.7, "effort": 0.02, "load": 0.003, "jerk": 1e-6, "tracking": 5.0}
+    plan = kc.Prediction(kc.load("planar2"), duration=(0.3, 2.0), segments=8).start(q=[0, -2]).end(q=[1, -1])
+    plan.limit(torque=None).minimize(**weights).track((t, q)).penalize(lambda s: s.point("tip").velocity[0] ** 2, 0.4)
+    motion = plan.solve()
+    s = np.linspace(0.0, motion.duration, 20001)
+    integrand = np.full(len(s), 0.7)
+    integrand += 0.02 * (motion.torque(s) ** 2).sum(axis=1)
+    integrand += 0.003 * (motion.joint_loads(s)[:, :, 3:] ** 2).sum(axis=(1, 2))
+    integrand += 1e-6 * (motion.spline(s, 3) ** 2).sum(axis=1)
+    reference = kc.motion.splined(t, q, at=np.clip(s, 0.0, 0.8)).q
+    integrand += 5.0 * ((motion.q(s) - reference) ** 2).sum(axis=1)
+    jacobian = motion.mechanism.jacobian("tip", motion.q(s))
+    integrand += 0.4 * np.einsum("tj,tj->t", jacobian[:, 3], motion.v(s)) ** 2
+    assert motion.objective == pytest.approx(np.trapezoid(integrand, s), rel=1e-4)
+
+
+def test_a_motion_file_is_a_guess(tmp_path):
+    first = two_link(segments=8).solve()
+    first.save(tmp_path / "run")
+    again = two_link(guess=str(tmp_path / "run" / "motion.csv")).solve()
+    assert again.duration == pytest.approx(two_link().solve().duration, rel=1e-6)
+    (tmp_path / "wrong.csv").write_text("t,q.shoulder\n0,1\n1,2\n")
+    with pytest.raises(kc.InputError, match="q.elbow"):
+        two_link(guess=str(tmp_path / "wrong.csv")).solve()
+
+
+def test_random_starts_are_repeatable_and_never_worse():
+    """Of several starts the best is kept; a seed makes the same ones."""
+
+    def hard(**kw):
+        plan = kc.Prediction(kc.load("planar2"), duration=(0.1, 4.0), segments=8, gravity=[0, 0, 0], **kw)
+        return plan.start(q=[0, -2]).end(q=[2.5, 1]).limit(torque=10).minimize(time=1)
+
+    one, many = hard().solve(), hard(seed=4).solver(starts=5).solve()
+    assert many.duration <= one.duration * (1 + 1e-7)
+    again = hard(seed=4).solver(starts=5).solve()
+    assert [line for line in again.log if "ipopt" in line] == [line for line in many.log if "ipopt" in line]
+    other = hard(seed=5).solver(starts=5).solve()
+    assert [line for line in other.log if "ipopt" in line] != [line for line in many.log if "ipopt" in line]
+
+
 def test_tracking_comes_near_its_reference():
     t = np.linspace(0.0, 1.0, 30)
     q = np.stack([np.sin(t), -2.0 + t**2], axis=1)

@@ -59,6 +59,8 @@ BAD = [
     ({"minimize": "{time: -1}"}, "minimize.time: must be a number, 0 or more"),
     ({"minimize": "{tracking: 1}"}, "minimize.tracking: needs a motion to track"),
     ({"periodic": "[elbo]"}, "periodic: unknown joint in periodic: 'elbo'"),
+    ({"periodic": "[elbow]"}, "periodic: q.elbow starts as -2 and ends as -1; leave one of them free"),
+    ({"periodic": "true", "end": "{v: [0, 1]}"}, "periodic: v.elbow starts as 0 and ends as 1"),
     ({"solver": "{name: snopt}"}, "solver.name: must be ipopt or uno, got 'snopt'"),
     ({"solver": "{name: uno, hessian: bfgs}"}, "solver.hessian: must be auto, exact or gauss-newton for uno"),
     ({"guess": "nowhere.csv"}, "guess: must be line, quasi-static, coarse or the path of a motion file"),

@@ -117,9 +117,8 @@ def _message(status: Status, answer: Answer, everywhere: list[Excess], iteration
         text += " (not to the accuracy asked for)" if status == "acceptable" else ""
         if worst is None:
             return f"{text}; all limits hold."
-        return (
-            f"{text}; limits hold to within {worst.amount:.2g} {worst.group.unit} ({worst.where}, between grid points)."
-        )
+        amount = f"{worst.amount:.2g} {worst.group.unit}".strip()
+        return f"{text}; limits hold to within {amount} ({worst.where}, between grid points)."
     reasons = {
         "iteration_limit": f"Stopped at the limit of {answer.solution.iterations} iterations",
         "time_limit": f"Stopped at the time limit of {answer.task.settings.time_limit} s",

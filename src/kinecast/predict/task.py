@@ -151,7 +151,7 @@ def make_task(
         start=start,
         end=end,
         via=tuple(sorted(via, key=lambda entry: entry[0])),
-        periodic=_periodic(problem, names, at),
+        periodic=_periodic(problem, names, start, end, at),
         q_limits=limits["q"],
         v_limits=limits["v"],
         tau_limits=limits["tau"],
@@ -254,12 +254,19 @@ def _objectives(problem: ProblemFile, duration: tuple[float, float], costs: bool
     return weights
 
 
-def _periodic(problem: ProblemFile, names: tuple[str, ...], at: _Places) -> tuple[int, ...]:
-    if isinstance(problem.periodic, bool):
-        return tuple(range(len(names))) if problem.periodic else ()
+def _periodic(
+    problem: ProblemFile, names: tuple[str, ...], start: Array, end: Array, at: _Places
+) -> tuple[int, ...]:
+    """Coordinates that end as they began, which nothing else may contradict."""
+    chosen = problem.periodic if isinstance(problem.periodic, list) else list(names) if problem.periodic else []
     with at("periodic"):
-        per_joint(dict.fromkeys(problem.periodic, 0.0), names, "periodic")
-    return tuple(names.index(name) for name in problem.periodic)
+        per_joint(dict.fromkeys(chosen, 0.0), names, "periodic")
+        for kind, first, last in zip("qva", start, end, strict=True):
+            for name in chosen:
+                one, other = first[names.index(name)], last[names.index(name)]
+                if abs(one - other) > _ROUNDING:  # never of what is free
+                    raise InputError(f"{kind}.{name} starts as {one:g} and ends as {other:g}; leave one of them free")
+    return tuple(names.index(name) for name in chosen)
 
 
 def _load(load: AppliedLoad, structure: Structure, path: str, at: _Places) -> LoadInTime:
