@@ -24,12 +24,12 @@ def number(of: str, key: str, value: Any) -> float:
     return found
 
 
-def between(of: str, key: str, value: Any, low: float, high: float, unit: str) -> float:
+def between(of: str, key: str, value: Any, low: float, high: float, unit: str = "") -> float:
     """A number from `low` to `high`."""
-    found = number(of, key, value)
+    found, unit = number(of, key, value), f" {unit}" if unit else ""
     if not low <= found <= high:
         raise InputError(
-            f"{of}: {key} must be between {low:.3g} and {high:.3g} {unit}, got {found:g} {unit}", key=key.split()[0]
+            f"{of}: {key} must be between {low:.3g} and {high:.3g}{unit}, got {found:g}{unit}", key=key.split()[0]
         )
     return found
 
@@ -80,6 +80,8 @@ def like(of: str, key: str, value: Any, default: Any, *, any_length: bool = Fals
 
 def _by_name(of: str, key: str, value: Any) -> tuple[tuple[Any, ...], ...]:
     """(name, number ...) of each, from a mapping or from such a tuple."""
+    if not isinstance(value, (Mapping, tuple)):
+        raise InputError(f"{of}: {key} must be numbers by name, as {key}.NAME=..., got {brief(value)}", key=key)
     pairs = value.items() if isinstance(value, Mapping) else [(name, tail(rest)) for name, *rest in value]
     return tuple((str(name), *(number(of, key, x) for x in np.atleast_1d(rest))) for name, rest in pairs)
 

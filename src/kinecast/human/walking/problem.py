@@ -21,6 +21,8 @@ from kinecast.motion.bspline import BSpline, clamped_knots
 
 # Times that fall on an instant count as reached although the last bit says otherwise.
 _ON_TIME = 1e-9
+# What a metre of the pelvis counts in the smoothness, beside a radian of a joint.
+_METRE = 3.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ def _smoothness(task: WalkTask, variables: Variables, duration: float) -> tuple[
             gram += weight * 0.5 * (right - left) * (basis.T * quadrature) @ basis
     n, index, sign = variables.n, np.array(variables.mirror.index), np.array(variables.mirror.sign)
     weight_of = np.ones(n)
-    weight_of[:3] = 3.0
+    weight_of[:3] = _METRE
     exchange = np.zeros((n, n))
     exchange[np.arange(n), index] = sign
     full = np.kron(variables.own, np.eye(n)) + np.kron(variables.mirrored, exchange)
@@ -201,8 +203,12 @@ class _Rows:
         )
 
     def put(self, k: int, output: str, entry: int, low: float, high: float) -> None:
+        what = f"{output}[{entry}]"
+        if output == "tau":
+            what = f"torque over strength of {self.structure.coordinates[GLOBAL + entry]}"
+        at = self.instants[k] / self.instants[-1]
         self.found.append(
-            (k, self.instant.node.outputs[output].start + entry, low, high, f"{output}[{entry}] at instant {k}")
+            (k, self.instant.node.outputs[output].start + entry, low, high, f"{what} at {at:.0%} of the step")
         )
 
     def box(
@@ -307,15 +313,19 @@ class _Rows:
             return np.array([float(name in wanted) for name in names])
 
         middle = spline.matrix(task.phases.knee * duration)[0]
-        self.linear.append((middle, unit("knee_l.flexion"), *np.deg2rad(task.knee), "knee in mid swing"))
-        self.linear.append((at[0], unit("knee_r.flexion"), *np.deg2rad(task.knee_at_strike), "knee at heel strike"))
+        bent, straight = np.deg2rad(task.knee), np.deg2rad(task.knee_at_strike)
+        if bent[0] > high[names.index("knee_l.flexion")]:
+            bent[0] = -np.inf  # a knee too stiff for that clears the ground as it can
+        self.linear.append((middle, unit("knee_l.flexion"), *bent, "knee in mid swing"))
+        if straight[1] > low[names.index("knee_r.flexion")]:
+            self.linear.append((at[0], unit("knee_r.flexion"), *straight, "knee at heel strike"))
         spine = [f"spine{k}" for k in (1, 2, 3, 4)]
-        for k, (u, row) in enumerate(zip(task.fractions(), at, strict=True)):
+        for u, row in zip(task.fractions(), at, strict=True):
             lateral = unit("pelvis.list", *(f"{joint}.lateral" for joint in spine))
             flexion = unit("pelvis.tilt", *(f"{joint}.flexion" for joint in spine))
-            self.linear.append((row, lateral, *np.deg2rad(task.trunk_list), f"trunk list at instant {k}"))
-            self.linear.append((row, flexion, *np.deg2rad(task.trunk_tilt), f"trunk tilt at instant {k}"))
+            self.linear.append((row, lateral, *np.deg2rad(task.trunk_list), f"trunk list at {u:.0%} of the step"))
+            self.linear.append((row, flexion, *np.deg2rad(task.trunk_tilt), f"trunk tilt at {u:.0%} of the step"))
             if task.pelvis_list_early and task.phases.foot_flat < u < 0.75:
                 self.linear.append(
-                    (row, unit("pelvis.list"), -0.11, np.deg2rad(task.pelvis_list_early), f"pelvis list at instant {k}")
+                    (row, unit("pelvis.list"), -0.11, np.deg2rad(task.pelvis_list_early), f"pelvis list at {u:.0%}")
                 )

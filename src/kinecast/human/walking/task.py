@@ -49,7 +49,7 @@ class WalkTask:
     effort: float = 10.0
     spin: tuple[float, float, float] = (100.0, 0.0, 0.0)  # squared rates of angular momentum, of weight times stature
     acceleration: float = 1e-6
-    jerk: float = 1e-6
+    jerk: float = 2e-6
     push_smoothness: float = 1e-8
     start_smoothness: float = 1e-3
     emphasis: tuple[tuple[str, float], ...] = (
@@ -58,7 +58,7 @@ class WalkTask:
         ("clavicle", 4.0),
         ("wrist", 4.0),
         ("neck", 4.0),
-        ("knee", 4.0),
+        ("knee", 6.0),
         ("ankle", 1.5),
     )
     # contact
@@ -70,8 +70,8 @@ class WalkTask:
     touchdown_speed: float = 0.2
     friction: float = 0.5
     least_force: float = 0.2
-    lead_point: float = 0.36  # of heel to ball
-    trail_point: float = 0.30  # of ball to toe
+    lead_point: float = 0.40  # of heel to ball
+    trail_point: float = 0.36  # of ball to toe
     ball_back: float = -0.002  # of stature: how far behind the ball the pressure may be after heel-off
     share_band: float = 0.1
     share_end: float = 0.97
