@@ -13,6 +13,7 @@ from kinecast.dynamics import kinematics
 from kinecast.dynamics.algorithms import ALGORITHMS, DEFAULT_METHOD, Request, ports
 from kinecast.dynamics.spatial import forward, inertia, inverse, loads, regressor, sensitivities
 from kinecast.dynamics.spatial.articulated import hinges
+from kinecast.dynamics.spatial.cheapest import cheapest
 from kinecast.dynamics.spatial.frames import link_poses
 from kinecast.dynamics.surroundings import AppliedLoad, Expression, Surroundings, constant
 from kinecast.dynamics.tree import Tree, build, regrouped
@@ -28,6 +29,8 @@ METHODS: dict[str, str] = {
     "denoc": "kinecast.dynamics.denoc",
     "filtering": "kinecast.dynamics.filtering",
 }
+# Where a formulation of the literature needs fewer operations than our own on many mechanisms, and is then the default.
+_RIVALS = {"joint_loads_sensitivities": "newton_euler", "forward_dynamics_and_loads": "six_by_six"}
 _NEEDS_REGULAR_MASS = (
     "forward_dynamics",
     "forward_dynamics_and_loads",
@@ -92,7 +95,9 @@ def _spatial(structure: Structure, request: Request, state: list[Expression], ar
         "center_of_mass": (kinematics.center_of_mass, whole, ()),
     }
     function, tree, rest = functions[request.algorithm]
-    return function(tree, *state, *rest)
+    found = function(tree, *state, *rest)
+    rival = function_of(_RIVALS[request.algorithm], request.algorithm) if request.algorithm in _RIVALS else None
+    return found if rival is None or request.world else cheapest([found, rival(structure, *state, around)])
 
 
 def _formulation(request: Request) -> Callable[[Structure, Request, list[Expression], Surroundings], Any]:
