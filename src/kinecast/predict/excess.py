@@ -53,7 +53,8 @@ def excesses(program: Program, x: Array) -> list[Excess]:
     values = program.rows(x)
     lower, upper = program.plain_bounds()
     times = program.plain_times(x)
-    amount = np.nan_to_num(np.maximum(np.maximum(lower - values, values - upper), 0.0), nan=np.inf)
+    amount = np.maximum(np.maximum(lower - values, values - upper), 0.0)
+    amount = np.where(np.isnan(amount), np.inf, amount)
     found = []
     for k, group in enumerate(program.groups):
         rows = np.flatnonzero(program.row_group == k)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinecast.dynamics.mechanism import Mechanism
-from kinecast.errors import InputError
+from kinecast.errors import InputError, brief
 from kinecast.files import Source, read_whole
 from kinecast.motion.basis import Array
 from kinecast.motion.bspline import BSpline, uniform_knots
@@ -47,14 +47,17 @@ class Prediction:
     """
 
     def __init__(self, mechanism: Mechanism, *, duration: float | tuple[float, float], **settings: Any) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise InputError(f"Prediction: mechanism must be one, such as kinecast.load(...), got {brief(mechanism)}")
         self._mechanism = mechanism
         self._data: Data = {"mechanism": mechanism.name, "start": {}, "end": {}}
         self._source = Source("prediction")
         self._requirements: list[Requirement] = []
         self._costs: list[tuple[UserFunction, float]] = []
         self._reference: tuple[Array, Array] | None = None
-        pair = isinstance(duration, (tuple, list))
-        self._data["duration"] = dict(zip(("min", "max"), duration, strict=True)) if pair else duration  # type: ignore[arg-type]
+        self._data["duration"] = _plain(duration)
+        if isinstance(duration, (tuple, list)) and len(duration) == 2:
+            self._data["duration"] = dict(zip(("min", "max"), _plain(duration), strict=True))
         self._data |= {key: _plain(value) for key, value in settings.items()}
 
     @classmethod
@@ -126,6 +129,8 @@ class Prediction:
 
     def penalize(self, cost: UserFunction, weight: float = 1.0) -> Prediction:
         """Add the time integral of weight * cost(state) to the objective."""
+        if not np.isfinite(weight):
+            raise InputError(f"penalize: weight must be a finite number, got {weight!r}")
         self._costs.append((cost, float(weight)))
         return self
 

@@ -6,8 +6,11 @@ Torques and joint loads are symbols of their own here, so that their analytic se
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -104,6 +107,21 @@ class State:
             turned, moved = joint_rotation_translation(joint, q)
             poses[joint.name] = rotation @ turned, origin + rotation @ moved
         return poses
+
+
+def answer_of(function: Callable[[State], Any], state: State, where: str) -> Any:
+    """What a user's function makes of the symbols."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # CasADi's, on NumPy's functions of its symbols: they work
+        try:
+            return function(state)
+        except RuntimeError as error:
+            if "truth value" not in str(error):
+                raise
+            raise InputError(
+                f"{where} asks whether an expression is true (if, and, or, not, a < b < c), which nothing knows before "
+                "there is a motion; several comparisons go in a list"
+            ) from None
 
 
 def conditions(answer: object, where: str) -> list[tuple[Expression, float, float]]:

@@ -28,7 +28,7 @@ from kinecast.engine import Kernel, Port, kernel
 from kinecast.engine.kernel import source_fingerprint
 from kinecast.errors import InputError
 from kinecast.mechanism import Structure
-from kinecast.predict.state import State, conditions
+from kinecast.predict.state import State, answer_of, conditions
 
 UserFunction = Callable[[State], Any]
 OBJECTIVES = ("time", "effort", "load", "jerk", "tracking")
@@ -278,7 +278,7 @@ def _expressions(terms: Terms) -> _Expressions:
     vectors = dict(squares)
     summands = [ca.sumsqr(vectors[k]) if k in vectors else ca.SX(1.0) for k in range(len(terms.objectives))]
     for cost in terms.costs:
-        value = cost(state)
+        value = answer_of(cost, state, "a term of the objective")
         if not isinstance(value, ca.SX) or value.numel() != 1:
             raise InputError(f"a term of the objective must return one number made of the state, got {value!r}")
         summands.append(value)
@@ -287,7 +287,8 @@ def _expressions(terms: Terms) -> _Expressions:
     limited += [loads[6 * joint + component] for joint, component in terms.limited_loads]
     bounds, counts = [], []
     for k, requirement in enumerate(terms.requirements):
-        found = conditions(requirement(state), f"requirement {k + 1}")
+        where = f"requirement {k + 1}"
+        found = conditions(answer_of(requirement, state, where), where)
         limited += [expression for expression, _, _ in found]
         bounds += [(low, high) for _, low, high in found]
         counts.append(len(found))
