@@ -370,3 +370,17 @@ def test_operation_counts_are_those_of_the_program():
     fast, literal = (m.operation_counts("inverse_dynamics", method=x) for x in ("spatial", "newton_euler"))
     assert 0 < fast.multiplications < literal.multiplications
     assert fast.trig == 2 * m.n  # a sine and a cosine a joint
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "rival"),
+    [("joint_loads_sensitivities", "newton_euler"), ("forward_dynamics_and_loads", "six_by_six")],
+)
+def test_the_default_takes_a_formulation_of_the_literature_where_that_is_shorter(algorithm, rival):
+    def operations(arm):
+        return [arm.operation_counts(algorithm, method=method).flops for method in ("spatial", rival)]
+
+    ours, theirs = operations(Mechanism.load("planar3"))
+    assert ours == theirs
+    ours, theirs = operations(Mechanism.serial(3))
+    assert ours <= theirs
