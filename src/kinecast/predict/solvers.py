@@ -5,6 +5,7 @@ CasADi asks the program for derivatives by name; each is a buffer-to-buffer call
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -274,13 +275,18 @@ def solve(program: Program, x0: Array, settings: Settings, stop: Stop, report: R
         status, says = _STATUS[settings.name](stats), str(stats["return_status"])
         iterations = int(stats.get("iter_count", len(watch.history)))
     except RuntimeError as error:  # what happens inside a solver comes out as this
-        x, status, says, iterations = view.start, "failed", str(error).splitlines()[-1], len(watch.history)
+        x, status, says, iterations = view.start, "failed", _last_words(error), len(watch.history)
     if watch.error is not None:
         raise watch.error
     if watch.best is not None and (stop.reason or status == "failed"):
         x = watch.best[2]
     seconds = time.perf_counter() - start
     return Solution(x, stop.reason or status, says, iterations, watch.history, seconds, watch.functions)
+
+
+def _last_words(error: RuntimeError) -> str:
+    """What a solver's exception says in the end, without the place in CasADi's source."""
+    return re.sub(r"^\S+\.[ch]pp:\d+: ", "", str(error).splitlines()[-1])
 
 
 def _watcher_shapes(view: View) -> tuple[dict[str, Any], dict[str, Any]]:
