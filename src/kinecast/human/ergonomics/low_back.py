@@ -42,11 +42,14 @@ from kinecast.mechanism.checks import Array
 if TYPE_CHECKING:
     import casadi as ca
 
-SOURCE = "single equivalent muscle, arm 0.05 m; sacral angle by Chaffin's regression; limit of NIOSH 1981"
+SOURCE = (
+    "single equivalent muscle, arm 0.05 m (Chaffin and Andersson); sacral angle by Chaffin's regression; limits of "
+    "compression of NIOSH 1981, of shear as proposed by Arjmand et al. 2015"
+)
 VALID = "lifts in the sagittal plane, trunk 0 to 90 degrees from the vertical; no abdominal pressure, no co-contraction"
 MUSCLE_ARM = 0.05  # [m]
 LIMIT, MOST = 3400.0, 6400.0  # action limit and maximum permissible limit of NIOSH 1981 [N]
-SHEAR_LIMIT = 1000.0  # proposed [N]
+SHEAR_LIMIT = 1000.0  # proposed, Arjmand et al. 2015 [N]
 _JOINT = "spine1.flexion"
 
 

@@ -45,7 +45,7 @@ def strip(lift: Lift) -> Figure:
     at = places(person, samples.q[chosen], drawn(person))
     height = float(zero_position(person, "head_top")[1])
     weight, step = body_weight(person), 0.72 * height
-    figure = Figure(figsize=(13, 3.3), layout="constrained")
+    figure = Figure(figsize=(13, 3.05), layout="constrained")
     axis = figure.subplots()
     axis.axhline(0, color="#b0b0b0", lw=1.2, zorder=0)
     top = max(height, float(samples.box[:, 1].max()) + 0.5 * box.height)
@@ -135,7 +135,8 @@ def low_back(lift: Lift) -> Figure:
         axis.plot(t, values, color=RIGHT, lw=2.2)
         for limit, label in limits:
             axis.axhline(limit, color=FORCE, lw=1.2, ls=(0, (5, 2)))
-            axis.text(t[-1], limit, f"{label}, {limit:.0f} N", ha="right", va="bottom", fontsize=8, color=FORCE)
+            written = {"xytext": (0, 2), "textcoords": "offset points", "ha": "right", "va": "bottom"}
+            axis.annotate(f"{label}, {limit:.0f} N", (t[-1], limit), **written, fontsize=8, color=FORCE)
         _frame(axis, f"{name} at L5/S1 [N]", t)
         axis.set_ylim(0, 1.1 * max(float(values.max()), *(limit for limit, _ in limits)))
         axis.set_xlabel("time [s]", color=INK)

@@ -127,7 +127,7 @@ def _checks(lift: Lift, check: LiftCheck) -> str:
         ("hands", f"at most {1000 * check.grip:.1f} mm off their handles"),
         ("feet", f"slip {1000 * check.slip:.1g} mm, {1000 * check.penetration:.1g} mm below the ground"),
         ("zero moment point", f"at least {1000 * check.margin:.1f} mm inside the support polygon"),
-        ("largest torque", f"{100 * check.torque:.0f} % of the joint's strength"),
+        ("largest torque", f"{100 * check.torque:.0f} % of a joint's strength: static, or at its angle and speed"),
         ("joint angles", "within their limits" if check.angle <= 0 else f"{check.angle:.2g} rad beyond a limit"),
         ("friction needed", f"{check.friction:.2f}"),
         ("left on the global coordinates", f"{check.root_residual:.1e} N, N m"),
