@@ -218,6 +218,17 @@ def test_the_limit_of_time_ends_with_the_best_lift_so_far(small):
     assert iterations[0][0] == "lift"
 
 
+def test_ctrl_c_ends_with_the_best_lift_so_far(small):
+    def interrupt(stage, iteration, *_):
+        if iteration == 5:
+            raise KeyboardInterrupt
+
+    found = kc.lift(small, 10, 0.4, 1.0, report=interrupt)
+    assert found.status == "interrupted"
+    assert found.message.startswith("Interrupted after")
+    assert found.acknowledge().q.shape == (201, small.n)
+
+
 def test_what_is_asked_becomes_a_task_with_defaults_filled_in(small):
     settings = {"box": {"depth": 0.4}, "duration": (1, 2), "emphasis": {"knee": 2}, "shelf": 0.6, "coupling": "fair"}
     task = task_of(small, 10, 0.3, (1.0, 0.5), settings)

@@ -44,6 +44,8 @@ def _solved(lifter: Lifter, problem: Reduced, *, first_is_enough: bool = False) 
     found = []
     for start in _starts(lifter):
         out = interior_point.solve(problem, start, settings)
+        if out.status == "interrupted":
+            raise KeyboardInterrupt  # there is no lift yet to return
         if out.status == "optimal":
             found.append(out)
             if first_is_enough:
