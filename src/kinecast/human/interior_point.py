@@ -26,6 +26,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from kinecast.human.one_thread import one_thread
 from kinecast.mechanism.checks import Array
 
 Status = Literal["optimal", "iteration_limit", "time_limit", "interrupted", "stalled"]
@@ -417,4 +418,5 @@ def _kept(z: Array, mu: float, gap: Array, has: Array) -> Array:
 
 def solve(problem: Problem, start: Array, settings: Settings | None = None, report: Report | None = None) -> Outcome:
     """Minimise from a start. `report(iteration, objective, violation, optimality)` is called at every iterate."""
-    return _Method(problem, settings or Settings(), report).run(start)
+    with one_thread():
+        return _Method(problem, settings or Settings(), report).run(start)
