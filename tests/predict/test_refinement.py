@@ -99,6 +99,6 @@ def test_with_jerk_in_the_objective_accelerations_stay_continuous():
 
 
 def test_a_tolerance_that_is_not_reached_is_said():
-    motion = reach(refine=1e-9, segments=4).limit(torque=10).solver(max_iterations=60).solve()
+    motion = reach(refine=1e-9, segments=2).limit(torque=10).solver(max_iterations=60).solve()
     assert motion.status == "acceptable"
     assert "not to the accuracy asked for" in motion.message

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,6 +102,64 @@ def test_a_run_is_read_back_and_its_report_drawn_again(motion, tmp_path, capsys)
     assert stop.value.code == 0
     assert (folder / "report.html").read_text() == before
     assert "report.html" in capsys.readouterr().out
+
+
+def tracked(tmp_path):
+    times = np.linspace(0.0, 0.5, 12)
+    plan = kc.Prediction(kc.load("planar2"), duration=0.5, segments=5)
+    return plan.track((times, np.stack([times, times - 2], axis=1))).minimize(tracking=1, effort=1e-6)
+
+
+def heavier(tmp_path):
+    arm = kc.load("planar2")
+    arm = arm.replace(joints=tuple(replace(joint, mass=0.7) for joint in arm.joints), name="heavier")
+    return kc.Prediction(arm, duration=(0.2, 2.0), segments=5)
+
+
+def from_a_file(tmp_path):
+    kc.load("planar2").write(tmp_path / "arm.yaml")
+    plan = kc.Prediction(kc.load(tmp_path / "arm.yaml"), duration=(0.2, 2.0), segments=5)
+    (tmp_path / "arm.yaml").unlink()
+    return plan
+
+
+def guessed(tmp_path):
+    (tmp_path / "guess.csv").write_text("t,q.shoulder,q.elbow\n0,0,-2\n0.2,0.4,-1.4\n0.5,1,-1\n")
+    return kc.Prediction(kc.load("planar2"), duration=(0.2, 2.0), segments=5, guess=str(tmp_path / "guess.csv"))
+
+
+MADE_IN_PYTHON = {
+    "other gravity": lambda _: kc.Prediction(
+        kc.load("planar2").with_gravity([0, -1.6, 0]), duration=(0.2, 2.0), segments=5
+    ),
+    "random chain": lambda _: kc.Prediction(kc.serial(2, seed=3), duration=1.0, segments=5),
+    "changed": heavier,
+    "file": from_a_file,
+    "tracked": tracked,
+    "guess": guessed,
+}
+
+
+@pytest.mark.parametrize("case", MADE_IN_PYTHON)
+def test_a_folder_of_a_prediction_made_in_python_needs_nothing_else(case, tmp_path):
+    plan = MADE_IN_PYTHON[case](tmp_path).start(q=[0, -2]).end(q=[1, -1])
+    motion = plan.solve()
+    assert motion.ok
+    folder = motion.save(tmp_path / "run")
+    moved = folder.rename(tmp_path / "elsewhere")
+    found = read_run(moved)
+    t = np.linspace(0.0, motion.duration, 7)
+    np.testing.assert_array_equal(found.torque(t), motion.torque(t))
+    assert predict(moved / "problem.yaml", tmp_path / "again") == 0
+    again = json.loads((tmp_path / "again" / "result.json").read_text())
+    assert again["objective"] == pytest.approx(motion.objective, rel=1e-9)
+
+
+def test_what_was_written_in_python_is_said_to_be_missing(tmp_path):
+    plan = kc.Prediction(kc.load("planar2"), duration=1.0, segments=5).start(q=[0, -2]).end(q=[1, -1])
+    folder = plan.penalize(lambda s: s.joint("elbow").tau ** 2).solve().save(tmp_path / "run")
+    assert (folder / "problem.yaml").read_text().startswith("# Conditions and terms that were written in Python are")
+    assert read_run(folder).ok
 
 
 def test_the_report_opens_without_a_network(motion, tmp_path):

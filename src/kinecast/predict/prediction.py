@@ -186,11 +186,12 @@ class Prediction:
         """The problem as a problem file holds it, defaults filled in (conditions and costs in Python left out)."""
         task = self.task()
         data = ProblemFile.model_validate(self._data).model_dump(mode="json")
+        data["gravity"] = task.structure.gravity.tolist()
         own = {"q": task.q_limits, "v": task.v_limits, "tau": task.tau_limits}
         for kind, limits in own.items():
             if kind not in self._data.get("limits", {}):
                 data["limits"][kind] = _by_name(task.structure.coordinates, limits)
-        if self._data.get("minimize") is None:
+        if self._data.get("minimize") is None and task.objectives:
             data["minimize"] = {name: task.objectives.get(name, 0.0) for name in OBJECTIVES}
         return data
 

@@ -14,7 +14,7 @@ from kinecast.predict.prediction import Prediction
 from kinecast.predict.progress import progress_line
 from kinecast.report.html import page
 from kinecast.report.run import read_run, write_run
-from kinecast.yaml_text import dump, parse
+from kinecast.yaml_text import parse
 
 Report = Callable[[int, float, float], None]
 # Runs of other commands say in problem.yaml what they are of, and draw their own reports: `renew_report(folder)`.
@@ -38,14 +38,15 @@ def predict(problem: Path, out: Path, *, quiet: bool, as_json: bool) -> bool:
 
 def report(folder: Path, *, quiet: bool, as_json: bool) -> None:
     """The report of a run folder again."""
-    data, _ = parse(read_whole(folder / "problem.yaml", "a problem file is YAML"), str(folder / "problem.yaml"))
+    problem = read_whole(folder / "problem.yaml", "a problem file is YAML")
+    data, _ = parse(problem, str(folder / "problem.yaml"))
     task = data.get("task") if isinstance(data, dict) else None
     if task in _TASKS:
         import_module(_TASKS[task]).renew_report(folder)
     else:
         motion = read_run(folder)
         closure = json.loads((folder / "result.json").read_text(encoding="utf-8"))["closure"]["max_q_error"]
-        write_whole(folder / "report.html", page(motion, dump(motion.problem), closure))
+        write_whole(folder / "report.html", page(motion, problem, closure))
     if as_json:
         print(json.dumps({"report": str(folder / "report.html")}))
     elif not quiet:

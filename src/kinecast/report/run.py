@@ -1,5 +1,6 @@
 """The run folder: problem.yaml, motion.csv, solution.json, log.txt, report.html, result.json.
 
+What the problem names goes with it: a mechanism that is not built in, the motion that is tracked, that of the guess.
 Every file is there whole or not at all; a folder that has a result.json belongs to one finished run. solution.json
 holds the spline and what else it takes to look at the run again.
 """
@@ -12,13 +13,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kinecast import __version__
 from kinecast.errors import InputError
 from kinecast.files import read_whole, write_folder
+from kinecast.mechanism import builtin
+from kinecast.motion.basis import Array
 from kinecast.motion.bspline import BSpline
 from kinecast.predict.excess import Excess
 from kinecast.predict.limits import COMPONENTS
-from kinecast.predict.prediction import Prediction
+from kinecast.predict.prediction import GUESSES, Prediction
 from kinecast.predict.refine import Switch
 from kinecast.predict.result import Motion, Seconds
 from kinecast.predict.rows import Group
@@ -26,17 +31,18 @@ from kinecast.report.html import page
 from kinecast.yaml_text import dump
 
 MOTION, UNSOLVED = "motion.csv", "motion_unsolved.csv"
+MECHANISM, REFERENCE = "mechanism.yaml", "reference.csv"
 
 
 def write_run(motion: Motion, folder: Path) -> Path:
     """Write the folder, which is made if need be. What is no solution is called motion_unsolved.csv."""
     closure = motion.check().max_q_error if motion.ok else None
-    problem = dump(motion.problem)
+    problem, files = _portable(motion)
     result = motion.summary() | {
         "closure": {"max_q_error": closure},
         "versions": {"kinecast": __version__} | {name: version(name) for name in ("casadi", "numpy", "llvmlite")},
     }
-    files = {
+    files |= {
         "problem.yaml": problem,
         MOTION if motion.ok else UNSOLVED: motion_csv(motion if motion.ok else motion.acknowledge()),
         "solution.json": json.dumps(_solution(motion)) + "\n",
@@ -44,8 +50,27 @@ def write_run(motion: Motion, folder: Path) -> Path:
         "report.html": page(motion, problem, closure),
     }
     files["result.json"] = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
-    write_folder(folder, files, stale=(UNSOLVED if motion.ok else MOTION,))
+    write_folder(folder, files, stale=[name for name in (MOTION, UNSOLVED, MECHANISM, REFERENCE) if name not in files])
     return folder
+
+
+def _portable(motion: Motion) -> tuple[str, dict[str, str]]:
+    """The problem file's text, and the files that it names, so that the folder can be read anywhere."""
+    problem, task, files = dict(motion.problem), motion.task, {}
+    name, structure = problem["mechanism"], task.structure
+    if name not in builtin.names() or builtin.load(name).with_gravity(structure.gravity) != structure:
+        problem["mechanism"] = MECHANISM
+        files[MECHANISM] = dump(structure.as_data())
+    if task.reference is not None:
+        problem["reference"] = REFERENCE
+        times, q = task.reference
+        header = ["t", *(f"q.{name}" for name in structure.coordinates)]
+        files[REFERENCE] = _table(header, np.column_stack([times, q]))
+    if task.guess not in GUESSES:
+        problem["guess"] = f"guess{Path(task.guess).suffix}"
+        files[problem["guess"]] = read_whole(task.guess, "a motion file is text")
+    remark = "# Conditions and terms that were written in Python are not in this file.\n"
+    return (remark if task.requirements or task.costs else "") + dump(problem), files
 
 
 def read_run(folder: Path) -> Motion:
@@ -115,8 +140,12 @@ def motion_csv(motion: Motion) -> str:
         for c in (3, 4, 5, 0, 1, 2):
             header.append(f"load.{joint.name}.{COMPONENTS[c]}")
             columns.append(samples.loads[:, k, c])
-    rows = [",".join(repr(float(x)) for x in row) for row in zip(*columns, strict=True)]
-    return "\n".join([",".join(header), *rows, ""])
+    return _table(header, np.column_stack(columns))
+
+
+def _table(header: list[str], rows: Array) -> str:
+    """CSV, numbers to the last digit."""
+    return "\n".join([",".join(header), *(",".join(map(repr, row)) for row in rows.tolist()), ""])
 
 
 def _history(motion: Motion) -> list[str]:
