@@ -228,6 +228,18 @@ def test_a_killed_run_leaves_no_half_written_file(problem, tmp_path, after):
         read_run(folder)
 
 
+@pytest.mark.parametrize(("changes", "code", "status"), [("", 0, "optimal"), ("limits: {v: 0.1}\n", 1, "infeasible")])
+def test_json_and_nothing_else_on_stdout(problem, tmp_path, capfd, changes, code, status):
+    problem.write_text(PROBLEM.replace("max: 3}", "max: 1}") + changes)
+    with pytest.raises(SystemExit) as stop:
+        app(["predict", str(problem), "-o", str(tmp_path / "run"), "--json", "--quiet"])
+    said = capfd.readouterr()
+    assert (stop.value.code, said.err) == (code, "")
+    assert json.loads(said.out)["status"] == status
+    assert (tmp_path / "run" / "motion.csv").exists() == (code == 0)
+    assert (tmp_path / "run" / "motion_unsolved.csv").exists() == (code == 1)
+
+
 def test_where_no_folder_can_be_made_is_said_before_the_work(problem, tmp_path, capsys):
     (tmp_path / "file").write_text("x")
     assert predict(problem, tmp_path / "file" / "run") == 2
