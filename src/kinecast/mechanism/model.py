@@ -211,7 +211,7 @@ class Structure:
         if self.loops:
             raise NotSupportedError(
                 f"{what} of {self.name!r}: closed loops ({', '.join(loop.name for loop in self.loops)}) are not "
-                "supported yet; remove them with replace(loops=())"
+                "supported yet by any method; remove them with replace(loops=())"
             )
 
     # ---------------------------------------------------------------- copies, identity, text
