@@ -144,10 +144,14 @@ def test_a_fixed_duration_is_kept_and_one_too_short_says_what_would_be_possible(
     assert "With more time it can be done: the shortest lift found takes" in hasty.message
 
 
-def test_box_and_body_go_round_a_shelf(small):
-    lift = kc.lift(small, 5, (0.5, 0.33), (1.1, 0.55), shelf=0.52)
+@pytest.mark.parametrize(
+    ("from_", "boards"), [((0.5, 0.33), {"shelf": 0.52}), ((0.75, 0.5), {"shelf": 0.52, "table": 0.5})]
+)
+def test_box_and_body_go_round_shelf_and_table(small, from_, boards):
+    """On the ground before the shelf; on a table, with the shelf above the box."""
+    lift = kc.lift(small, 5, from_, (1.3, 0.55), **boards)
     assert lift.status == "optimal"
-    assert lift.check().boards > -0.01  # m: round edges
+    assert lift.check().boards > -0.005  # m: round edges
     assert lift.box[:, 2].min() < 0.37  # not straight up: the shelf is in the way
 
 

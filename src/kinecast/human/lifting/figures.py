@@ -52,7 +52,7 @@ def strip(lift: Lift) -> Figure:
     for k, frame in enumerate(chosen):
         shift = k * step
         for front, middle in lift.task.boards:
-            axis.add_patch(Rectangle((shift + front, middle - 0.5 * BOARD), 0.36 * height, BOARD, color=BAND))
+            axis.add_patch(Rectangle((shift + front, middle - 0.5 * BOARD), 0.2 * height, BOARD, color="#9aa3a8", lw=0))
         flat = {place: np.array([shift + x[k, 2], x[k, 1]]) for place, x in at.items()}
         draw_person(axis, flat, near="r", height=height)
         y, z = samples.box[frame, 1:]
@@ -119,7 +119,8 @@ def _balance(axis: Axes, lift: Lift) -> None:
     axis.axhspan(heel, toe, color=BAND, lw=0, alpha=0.6, label="from heel to toe")
     axis.plot(lift.t, 100 * lift.zmp[:, 1], color=RIGHT, lw=2, label="zero moment point")
     _frame(axis, "balance: ahead of the ankles [cm]", lift.t)
-    axis.legend(frameon=False, fontsize=8, loc="lower right")
+    axis.set_ylim(heel - 2, toe + 6)
+    axis.legend(frameon=False, fontsize=8, loc="upper center", ncols=2)
 
 
 def low_back(lift: Lift) -> Figure:

@@ -24,6 +24,7 @@ _STARTS: tuple[Mapping[str, float], ...] = (
 )
 _SAME = 1e-3  # a posture's objective is as good as another's within this
 _ITERATIONS = 150
+_BEFORE = 0.01  # [m]
 _LOAD_STEPS = 8  # halvings in the search for the largest load
 
 
@@ -37,6 +38,16 @@ def postures(lifter: Lifter, task: LiftTask, place: Place, which: str) -> list[A
         if all(abs(out.objective - other.objective) > _SAME for other in kept):
             kept.append(out)
     return [out.x for out in kept]
+
+
+def in_front(lifter: Lifter, task: LiftTask) -> Array | None:
+    """A posture that holds the box half way up in front of shelf and table, if there are any and if there is one."""
+    if not task.boards:
+        return None
+    distance = min(front for front, _ in task.boards) - task.clearance - 0.5 * task.box.depth - _BEFORE
+    place = Place(0.5 * (task.from_.height + task.to.height), distance)
+    found = _solved(lifter, posture_problem(lifter, task, place), first_is_enough=True)
+    return found[0].x if found else None
 
 
 def _solved(lifter: Lifter, problem: Reduced, *, first_is_enough: bool = False) -> list[Outcome]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from kinecast.human.interior_point import Outcome
 from kinecast.human.lifting.checks import DENSE, board_clearance
-from kinecast.human.lifting.posture import postures
+from kinecast.human.lifting.posture import in_front, postures
 from kinecast.human.lifting.problem import Lifter, LiftProblem, build
 from kinecast.human.lifting.samples import sample
 from kinecast.human.lifting.task import LiftTask
@@ -32,7 +32,7 @@ from kinecast.mechanism.checks import Array
 _FIRST_DURATION = 1.5  # of the built-in start [s]
 _ATTEMPT = 200  # iterations of one attempt
 _MOST_INSTANTS = 200
-_TOUCH = 0.01  # what round edges and the spots on the body may miss of a board [m]
+_TOUCH = 0.004  # what round edges and the spots on the body may miss of a board [m]
 _ENDED = ("optimal", "interrupted", "time_limit")
 
 
@@ -91,7 +91,7 @@ def solve_lift(
     ends = postures(lifter, task, task.to, "end")
     problem = build(lifter, task)
     best: Outcome | None = None
-    for label, start, curvature in _attempts(problem, starts, ends):
+    for label, start, curvature in _attempts(problem, starts, in_front(lifter, task), ends):
         if not curvature:  # feasibility alone, without the rows' curvature, for the hard cases
             start = stages.run(
                 f"feasibility{label}", problem.fastest, start, curvature=False, feasible_is_enough=True
@@ -129,21 +129,27 @@ def _through(problem: LiftProblem, x: Array) -> bool:
     return board_clearance(problem, samples) < -_TOUCH
 
 
-def _attempts(problem: LiftProblem, starts: list[Array], ends: list[Array]) -> Iterator[tuple[str, Array, bool]]:
+def _attempts(
+    problem: LiftProblem, starts: list[Array], via: Array | None, ends: list[Array]
+) -> Iterator[tuple[str, Array, bool]]:
     """(what it is called, variables to start from, whether with the rows' curvature at once)."""
     low, high = problem.task.duration
     duration = float(np.clip(_FIRST_DURATION, low, high))
     for curvature in (True, False):
         for k, start in enumerate(starts):
             label = (f" from posture {k + 1}" if k else "") + ("" if curvature else ", feasible first")
-            yield label, _between(problem, start, ends[0], duration), curvature
+            yield label, _between(problem, start, via, ends[0], duration), curvature
 
 
-def _between(problem: LiftProblem, start: Array, end: Array, duration: float) -> Array:
-    """Variables that lead from one posture to another."""
-    share = np.linspace(0.0, 1.0, problem.variables.free)[:, None]
+def _between(problem: LiftProblem, start: Array, via: Array | None, end: Array, duration: float) -> Array:
+    """Variables that lead from one posture to another, by way of a third if there is one."""
+    stops = [start, end] if via is None else [start, via, end]
+    along = np.linspace(0.0, len(stops) - 1.0, problem.variables.free)
+    leg = np.minimum(along.astype(int), len(stops) - 2)
+    share = (along - leg)[:, None]
     share = share**2 * (3 - 2 * share)
-    return np.concatenate([((1 - share) * start + share * end).ravel(), [duration]])
+    points = (1 - share) * np.array(stops)[leg] + share * np.array(stops)[leg + 1]
+    return np.concatenate([points.ravel(), [duration]])
 
 
 def _shortest(stages: Stages, lifter: Lifter, task: LiftTask, starts: list[Array], ends: list[Array]) -> str:
@@ -152,7 +158,7 @@ def _shortest(stages: Stages, lifter: Lifter, task: LiftTask, starts: list[Array
     if task.duration[1] >= longest:
         return ""
     free = build(lifter, replace(task, duration=(task.duration[0], longest)))
-    found = stages.run("shortest", free.fastest, _between(free, starts[0], ends[0], _FIRST_DURATION))
+    found = stages.run("shortest", free.fastest, _between(free, starts[0], None, ends[0], _FIRST_DURATION))
     if found.violation > FEASIBILITY:
         return ""
     return f" With more time it can be done: the shortest lift found takes {float(found.x[-1]):.2f} s."
