@@ -32,7 +32,8 @@ from kinecast.mechanism.checks import Array
 Status = Literal["optimal", "iteration_limit", "time_limit", "interrupted", "stalled"]
 Report = Callable[[int, float, float, float], None]
 
-BARRIER_FALL = 0.5  # the barrier parameter keeps at least this share from one iteration to the next
+PUSH = 1e-2  # how far inside its bounds the start is moved, as a fraction of their distance
+FALL = 0.5  # the barrier parameter keeps at least this share from one iteration to the next
 SHORT_STEP = 0.5  # and stays where it is after a step that bounds cut shorter than this
 CORRECTIONS = 4  # second-order corrections of one step
 STALLS = 12  # failed line searches until the method gives up
@@ -68,7 +69,8 @@ class Settings:
     max_iterations: int = 400
     max_seconds: float = np.inf
     start_barrier: float = 0.1
-    push: float = 1e-2  # how far inside its bounds the start is moved, as a fraction of their distance
+    push: float = PUSH
+    fall: float = FALL
     feasible_is_enough: bool = False
     curvature: bool = (
         True  # of the rows; without it (Gauss-Newton) steps are slower but do not follow large multipliers astray
@@ -329,7 +331,7 @@ class _Method:
         above = (state.z_high + dual * affine.dz_high) * (point.above - primal * affine.dw)
         after = np.concatenate([below[self.has_low], above[self.has_high]])
         centring = (float(after.mean()) / average) ** 3 if average > 0 else 0.0
-        keep = 1.0 if state.room < SHORT_STEP else BARRIER_FALL
+        keep = 1.0 if state.room < SHORT_STEP else self.settings.fall
         wanted = min(1.0, max(1e-6, centring)) * average
         return float(min(1.0, max(wanted, self.settings.optimality / 20, keep * state.mu)))
 

