@@ -65,6 +65,7 @@ def test_a_lift_that_there_is_none_of_exits_with_1(run, tmp_path):
         (["--mass", "10", "--from", "0.5", "--to", "0.5"], "start and end are the same place"),
         (["--mass", "10", "--from", "0.2", "--to", "1", "--set", "shelv=1"], "did you mean 'shelf'"),
         (["--mass", "10", "--from", "0.2", "--to", "1", "--stature", "3", "--body-mass", "75"], "stature must be"),
+        (["--mass", "10", "--from", "0.2", "--to", "1", "--stature", "1.75"], "stature and body mass go together"),
         (["--mass", "10", "--from", "0.2", "--to", "1", "--weak", "knee"], "--weak must be NAME=VALUE"),
         (["--mass", "10", "--from", "0.4", "--to", "2.6", "--freeze", FREEZE], "the end is out of reach"),
         (["--mass", "10", "--from", "0.2"], "--to"),

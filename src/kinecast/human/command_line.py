@@ -24,6 +24,8 @@ def person_of(given: dict[str, Any], weak: Iterable[str], stiff: Iterable[str]) 
     """The person of a command's options; `given` holds those of `human` by name, frozen joints as one text."""
     if given["stature"] is None and given["mass"] is None and given["percentile"] is None:
         given = given | {"stature": _STATURE, "mass": _MASS}
+    if given["percentile"] is None and (given["stature"] is None or given["mass"] is None):
+        raise InputError("stature and body mass go together: give both, or a --percentile", key="stature")
     freeze = [name for name in given["freeze"].split(",") if name]
     return human(**given | {"freeze": freeze}, strength=_numbers("--weak", weak, 1), limits=_ranges(stiff))
 
