@@ -135,7 +135,7 @@ def trunk_and_arms(walk: Walk) -> Figure:
         ("list", "lateral", "list to the right"),
         ("turn", "rotation", "turn to the left"),
     )
-    figure = Figure(figsize=(12, 3.2), layout="constrained")
+    figure = Figure(figsize=(12, 3.6), layout="constrained")
     axes = figure.subplots(1, 3)
     for color, (pelvis, spine, label) in zip(ACCENTS, ways, strict=True):
         own = q[:, names.index(f"pelvis.{pelvis}")]
@@ -149,7 +149,8 @@ def trunk_and_arms(walk: Walk) -> Figure:
     for axis, title in zip(axes, ("pelvis", "thorax", "arms (flexion)"), strict=True):
         _frame(axis, f"{title} [deg]")
         axis.set_xlabel("percent of the stride", color=INK)
-        axis.legend(frameon=False, fontsize=8, ncols=2 if axis is axes[2] else 1)
+        columns = 2 if axis is axes[2] else 3
+        axis.legend(frameon=False, fontsize=8, ncols=columns, loc="upper center", bbox_to_anchor=(0.5, -0.22))
     return figure
 
 
