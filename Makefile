@@ -22,6 +22,9 @@ lint: .venv/.ready-test
 
 bench: .venv/.ready-test
 	$(PY) -m kinecast bench --peers
+	$(PY) benchmarks/simulate_peers.py
+	$(PY) benchmarks/predict_casadi.py
+	$(PY) benchmarks/walk.py
 
 # The picture of the README.
 images: .venv/.ready

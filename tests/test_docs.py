@@ -10,7 +10,13 @@ from kinecast import Mechanism
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-PAGES = {"quickstart.md": "puma560", "simulate.md": "completed", "equations.md": "M33"}
+PAGES = {
+    "quickstart.md": "puma560",
+    "simulate.md": "completed",
+    "equations.md": "M33",
+    "lifting.md": "optimal",
+    "ergonomics.md": "compression",
+}
 
 
 @pytest.mark.parametrize(("page", "says"), PAGES.items())
