@@ -39,20 +39,20 @@ class Chain:
     """State z (G, n_z) at the G grid points, its derivatives by the ends of arcs (G, L, n_z), and `width` (G,).
 
     `width` is the time that a point stands for in the quadrature, `stretch` (G, L) d log(width) / db; both are zero at
-    the points of path limits. `W` (G, LOCAL, orders) are the weights, `slope` (G, LOCAL * L, orders) their derivatives.
-    `bend` turns a gradient by the motion (G, orders, n) into sum of g_k d2 z_k / db2 (G, L, L).
+    the points of path limits, and `stretch` is None if there are no others. `W` (G, LOCAL, orders) are the weights.
+    `bend` turns a gradient by the motion (G, orders, n) into the sums of g_k d2 z_k: by control points and ends
+    (G, LOCAL * L, n), by ends twice (G, L, L).
     """
 
     z: Array
     by_ends: Array
     t: Array
     width: Array
-    stretch: Array
+    stretch: Array | None
     ends: Array  # all of them, not only those near a point
     W: Array
     n: int
-    slope: Callable[[], Array]
-    bend: Callable[[Array], Array]
+    bend: Callable[[Array], tuple[Array, Array]]
 
     @property
     def orders(self) -> int:
@@ -89,14 +89,18 @@ class Chain:
         by_control = by_control.reshape(points, LOCAL, LOCAL * n, n)
         # The quadrature's weight depends on b too: d(width f) = width (df + stretch f).
         through = self.by_ends @ H
-        mixed = through[:, :, :motion] + self.stretch[:, :, None] * g[:, None, :motion]
+        mixed = through[:, :, :motion]
+        if self.stretch is not None:
+            mixed = mixed + self.stretch[:, :, None] * g[:, None, :motion]
         mixed = np.swapaxes(mixed.reshape(points, count, orders, n), 1, 2).reshape(points, orders, count * n)
         by_order = g[:, :motion].reshape(points, orders, n)
-        crossed = (self.W @ mixed).reshape(points, LOCAL * count, n) + self.slope() @ by_order
-        along = (self.by_ends @ g[:, :, None])[:, :, 0]
-        paired = through @ np.swapaxes(self.by_ends, 1, 2)
-        paired += along[:, :, None] * self.stretch[:, None, :] + self.stretch[:, :, None] * along[:, None, :]
-        return by_control, crossed.reshape(points, LOCAL, count, n), paired + self.bend(by_order)
+        bent, paired = self.bend(by_order)
+        crossed = (self.W @ mixed).reshape(points, LOCAL * count, n) + bent
+        paired = paired + through @ np.swapaxes(self.by_ends, 1, 2)
+        if self.stretch is not None:
+            along = self.by_ends @ g[:, :, None] * self.stretch[:, None, :]
+            paired += along + np.swapaxes(along, 1, 2)
+        return by_control, crossed.reshape(points, LOCAL, count, n), paired
 
 
 def _copied(view: Array, target: Array) -> Array:
@@ -112,33 +116,32 @@ def chain_at(grid: Grid, control: Array, ends: Array, timed: bool) -> Chain:
 
 def _one_arc(grid: Grid, control: Array, ends: Array, timed: bool) -> Chain:
     """Only the duration T counts: of z those of order r go with T to the power -r."""
-    duration, order = float(ends[-1]), np.arange(grid.orders)
-    power = duration ** -order.astype(float)
-    local = control[grid.control]
+    duration, order = float(ends[-1]), grid.order
+    power = duration**-order
+    local = control.take(grid.control, axis=0)
     points, n = len(local), local.shape[2]
     z = (grid.unit_weights @ local * power[:, None]).reshape(points, -1)
-    by_ends = z * np.repeat(-order / duration, n)
+    by_ends = z * (-order / duration).repeat(n)
     t = grid.time_map[:, 0] * duration
     if timed:
         z = np.concatenate([z, t[:, None]], axis=1)
         by_ends = np.concatenate([by_ends, grid.time_map], axis=1)
     W = grid.unit_weights_transposed * power
-    curvature = order * (order + 1) / duration**2
 
-    def bend(g: Array) -> Array:
-        motion = z[:, : grid.orders * n].reshape(points, grid.orders, n)
-        return np.asarray(((motion * g).sum(axis=2) @ curvature)[:, None, None])
+    def bend(g: Array) -> tuple[Array, Array]:
+        curvature = (order * (order + 1.0) / duration**2).repeat(n)
+        along = (z[:, : grid.orders * n] * g.reshape(points, -1)) @ curvature
+        return W @ (g * (-order / duration)[:, None]), along[:, None, None]
 
     return Chain(
         z=z,
         by_ends=by_ends[:, None],
         t=t,
         width=grid.width_map[:, 0] * duration,
-        stretch=grid.in_quadrature / duration,
+        stretch=grid.in_quadrature / duration if grid.integrates else None,
         ends=ends,
         W=W,
         n=n,
-        slope=lambda: W * (-order / duration),
         bend=bend,
     )
 
@@ -156,20 +159,20 @@ def _several_arcs(grid: Grid, control: Array, ends: Array, timed: bool) -> Chain
         by_ends = np.concatenate([by_ends, grid.time_map[:, :, None]], axis=2)
     width = (grid.width_map * near).sum(axis=1)
 
-    def bend(g: Array) -> Array:
+    def bend(g: Array) -> tuple[Array, Array]:
+        slope = np.moveaxis(weights.first, -1, 1).reshape(points, LOCAL * count, -1)
         weighted = g @ np.swapaxes(local, 1, 2)  # (G, orders, LOCAL)
         bent = weights.second.reshape(points, count**2, -1) @ weighted.reshape(points, -1, 1)
-        return np.asarray(bent.reshape(points, count, count))
+        return slope @ g, bent.reshape(points, count, count)
 
     return Chain(
         z=z,
         by_ends=by_ends,
         t=t,
         width=width,
-        stretch=grid.width_map / np.where(width > 0.0, width, 1.0)[:, None],
+        stretch=grid.width_map / np.where(width > 0.0, width, 1.0)[:, None] if grid.integrates else None,
         ends=ends,
         W=np.ascontiguousarray(np.swapaxes(weights.W, 1, 2)),
         n=n,
-        slope=lambda: np.moveaxis(weights.first, -1, 1).reshape(points, LOCAL * count, -1),
         bend=bend,
     )

@@ -173,6 +173,11 @@ class Grid:
         return np.asarray((self.time_map * ends[self.ends]).sum(axis=1))
 
     @cached_property
+    def order(self) -> Array:
+        """0, 1, ... of the time derivatives in the state."""
+        return np.arange(float(self.orders))
+
+    @cached_property
     def unit_weights(self) -> Array:
         """`W` of one arc that lasts a second; W of order r goes with the duration to the power -r."""
         knots = self._local_map[..., 0]
@@ -183,6 +188,11 @@ class Grid:
     def unit_weights_transposed(self) -> Array:
         """(G, degree + 1, orders), contiguous."""
         return np.ascontiguousarray(np.swapaxes(self.unit_weights, 1, 2))
+
+    @property
+    def integrates(self) -> bool:
+        """Whether there are points of the quadrature."""
+        return self.n_checks < len(self.segment)
 
     @cached_property
     def in_quadrature(self) -> Array:
@@ -217,12 +227,14 @@ def make_grid(
 ) -> Grid:
     """The grid of a mesh: `check_points` a segment, the segment's beginning the first, and the end of the motion.
 
+    `gauss_points` a segment are for the quadrature, 0 if there is nothing to integrate.
+
     Where the acceleration may jump, the limit from the left is a point too, and so are these `places`.
     """
     corners = np.cumsum(mesh.arcs) - 1 if mesh.multiplicity > 1 else [mesh.segments - 1]
     regular = {(k, i / check_points) for k in range(mesh.segments) for i in range(check_points)}
     checks = sorted(regular | {(int(k), 1.0) for k in corners} | set(places))
-    nodes, shares = np.polynomial.legendre.leggauss(gauss_points)
+    nodes, shares = np.polynomial.legendre.leggauss(gauss_points) if gauss_points else (np.zeros(0), np.zeros(0))
     gauss = [(k, 0.5 + 0.5 * node) for k in range(mesh.segments) for node in nodes]
     segment, fraction = np.array([*checks, *gauss]).T
     share = np.concatenate([np.zeros(len(checks)), np.tile(0.5 * shares, mesh.segments)])

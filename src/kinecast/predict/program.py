@@ -19,6 +19,7 @@ import numpy as np
 from kinecast.motion.basis import Array
 from kinecast.predict.chain import LOCAL, Chain, Scratch, chain_at
 from kinecast.predict.mesh import Grid, Indices
+from kinecast.predict.pattern import Pattern
 from kinecast.predict.rows import Group, PathRows, StateRows, TimeRows
 from kinecast.predict.terms import Terms
 
@@ -26,30 +27,6 @@ if TYPE_CHECKING:
     from kinecast.engine import Kernel
 
 PointData = Callable[[Array], Array]  # times (G,) -> what the points are told (G, n_data)
-
-
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """Positions of a sparse matrix's entries, column by column, and where each computed entry goes.
-
-    The entries numbered in `copied` are computed once and have two places.
-    """
-
-    rows: Indices
-    columns: Indices
-    target: Indices
-    copied: Indices
-
-    @classmethod
-    def of(cls, rows: Indices, columns: Indices, height: int, copied: Indices | None = None) -> Pattern:
-        """From the positions of all entries, of which several may share one."""
-        keys, target = np.unique(columns.astype(np.int64) * height + rows, return_inverse=True)
-        none = np.zeros(0, dtype=np.intp)
-        return cls(keys % height, keys // height, target.ravel(), none if copied is None else copied)
-
-    def gather(self, entries: Array) -> Array:
-        """The sums of the entries that share a position."""
-        return np.asarray(np.bincount(self.target, entries, len(self.rows)), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,16 +176,20 @@ class Program:
     def _make_values(self, x: Array) -> tuple[float, Array, Array]:
         chain, data = self._chain(x)
         integrand, limited = self.terms.values.ufunc(chain.z, data, self.weights)
-        state = chain.z[self.state.point, self.state.order * self.n + self.state.coordinate] * self.state.factor
-        rows = np.concatenate(
-            [
-                limited[self.path.point, self.path.quantity],
-                np.bincount(self.state.row, state, len(self.state.lower)),
-                self.time.matrix @ chain.ends,
-            ]
-        )
-        own = slice(self.grid.n_checks, None)
-        return float(chain.width[own] @ integrand[own]), rows, integrand[own]
+        rows = [limited.ravel().take(self._places)]
+        if len(self.state.lower):
+            state = chain.z[self.state.point, self.state.order * self.n + self.state.coordinate] * self.state.factor
+            rows.append(np.bincount(self.state.row, state, len(self.state.lower)))
+        if len(self.time.lower):
+            rows.append(self.time.matrix @ chain.ends)
+        own = integrand[self.grid.n_checks :]
+        whole = self.weights[0] * chain.ends[-1] if self.terms.only_time else chain.width[self.grid.n_checks :] @ own
+        return float(whole), np.concatenate(rows) if len(rows) > 1 else rows[0], own
+
+    @cached_property
+    def _places(self) -> Indices:
+        """Of every path row, where its quantity stands among those of all grid points."""
+        return np.asarray(self.path.point * self.terms.values.outputs[1].size + self.path.quantity)
 
     def objective(self, x: Array) -> float:
         """J, without relaxations."""
@@ -256,7 +237,9 @@ class Program:
     def gradient(self, x: Array) -> Array:
         """df/dx."""
         if self.relaxed:
-            return np.concatenate([np.zeros(self.n_motion), np.ones(len(self.relaxed))])
+            return self._unit(slice(self.n_motion, None))
+        if self.terms.only_time:
+            return self.weights[0] * self._unit(self.n_motion - 1)
         (chain, _), own = self._chain(x), slice(self.grid.n_checks, None)
         integrand = self._values(x)[2]
         by_control, by_ends = chain.gradient(self._first(x)[0][own] * chain.width[own, None], own)
@@ -264,6 +247,12 @@ class Program:
         columns, ends = self._columns
         index = np.concatenate([columns[own].ravel(), ends[own].ravel()])
         return np.asarray(np.bincount(index, np.concatenate([by_control.ravel(), by_ends.ravel()]), self.n_x))
+
+    def _unit(self, where: int | slice) -> Array:
+        """Zeros for all variables, ones where they are asked for."""
+        unit = np.zeros(self.n_x)
+        unit[where] = 1.0
+        return unit
 
     @cached_property
     def jacobian_pattern(self) -> Pattern:
@@ -317,18 +306,21 @@ class Program:
         """Entries of dg/dx in the order of `jacobian_pattern`, unscaled."""
         pattern, (chain, _), s = self.jacobian_pattern, self._chain(x), self.state
         by_control, by_ends = chain.jacobian(self._first(x)[1][: self.grid.n_checks], self._scratch)
-        state_control = chain.W[s.point, :, s.order] * s.factor[:, None]
-        state_ends = chain.by_ends[s.point, :, s.order * self.n + s.coordinate] * s.factor[:, None]
-        entries = [
-            by_control.ravel()[self._chosen[0]],
-            by_ends[self.path.point, self.path.quantity].ravel(),
-            state_control.ravel(),
-            state_ends.ravel(),
-            self.time.matrix[np.nonzero(self.time.matrix)],
-        ]
-        own = np.concatenate(entries)
-        relax = self._relax_factor[self._relaxation[self._side] >= 0]
-        return pattern.gather(np.concatenate([own, own[pattern.copied], relax]))
+        by_ends = by_ends.reshape(-1, by_ends.shape[2]).take(self._places, axis=0)
+        entries = [by_control.ravel().take(self._chosen[0]), by_ends.ravel()]
+        if len(s.lower):
+            state_control = chain.W[s.point, :, s.order] * s.factor[:, None]
+            state_ends = chain.by_ends[s.point, :, s.order * self.n + s.coordinate] * s.factor[:, None]
+            entries += [state_control.ravel(), state_ends.ravel()]
+        own = np.concatenate([*entries, self._time_entries])
+        if self.relaxed:
+            relax = self._relax_factor[self._relaxation[self._side] >= 0]
+            own = np.concatenate([own, own[pattern.copied], relax])
+        return pattern.gather(own)
+
+    @cached_property
+    def _time_entries(self) -> Array:
+        return np.asarray(self.time.matrix[np.nonzero(self.time.matrix)])
 
     # ------------------------------------------------------------------ second derivatives
 
@@ -379,13 +371,14 @@ class Program:
     def _make_hessian(self, x: Array, share: float, multipliers: Array) -> Array:
         pattern, (chain, data), s = self.hessian_pattern, self._chain(x), self.state
         share = 0.0 if self.relaxed else share  # the sum of relaxations is linear
-        rows = np.bincount(self._side, multipliers, len(self._relaxation))
+        rows = np.bincount(self._side, multipliers, len(self._relaxation)) if self.relaxed else multipliers
         n_path, n_state = len(self.path.lower), len(s.lower)
-        of_points = np.zeros((len(chain.z), self._curved.inputs[3].size))
-        np.add.at(of_points, (self.path.point, self.path.quantity), rows[:n_path])
+        quantities = self._curved.inputs[3].size
+        of_points = np.bincount(self._places, rows[:n_path], len(chain.z) * quantities).reshape(-1, quantities)
         out = (self._scratch("g", *chain.z.shape), self._scratch("H", *chain.z.shape, chain.z.shape[1]))
         g, H = self._curved.ufunc(chain.z, data, self.weights, of_points, share * chain.width, out=out)
-        np.add.at(g, (s.point, s.order * self.n + s.coordinate), rows[n_path : n_path + n_state][s.row] * s.factor)
+        if n_state:
+            np.add.at(g, (s.point, s.order * self.n + s.coordinate), rows[n_path : n_path + n_state][s.row] * s.factor)
         by_control, crossed, paired = chain.hessian(g, H, self._scratch)
         control, pair = self._pairs[0], self._pairs[3]
         entries = self._scratch("entries", len(pattern.target))

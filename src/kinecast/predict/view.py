@@ -91,11 +91,11 @@ class View:
         if name == "grad:f:x":
             return p.gradient(x)[self.free] * self.scale / p.f_scale
         if name == "jac:g:x":
-            return p.jacobian(x)[self.jacobian.chosen] * self.jacobian.scale
+            return p.jacobian(x).take(self.jacobian.chosen) * self.jacobian.scale
         share = _or_zero(given["lam:f"], 1)[0] / p.f_scale
         multipliers = _or_zero(given["lam:g"], p.n_rows) * self.row_factor
         if name == "triu:hess:gamma:x:x":
-            return p.lagrangian_hessian(x, share, multipliers)[self.hessian.chosen] * self.hessian.scale
+            return p.lagrangian_hessian(x, share, multipliers).take(self.hessian.chosen) * self.hessian.scale
         pattern = p.jacobian_pattern
         by_rows = np.bincount(pattern.columns, p.jacobian(x) * multipliers[pattern.rows], p.n_x)
         return (share * p.gradient(x) + by_rows)[self.free] * self.scale
