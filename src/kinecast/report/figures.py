@@ -41,8 +41,9 @@ def overview(motion: Motion) -> Figure:
     """Everything in one figure."""
     samples = motion.sample()
     panels = [*trajectory_panels(motion, samples), *torque_panels(motion, samples), *force_panels(motion, samples)]
-    figure = _figure(len(panels) + 2)
-    axes = figure.subplots(len(panels) + 2, 1)
+    tall = [1.0] * (len(panels) + 1) + [2.0]  # the strip twice as tall
+    figure = _figure(len(tall) + 1, HEIGHT if len(panels) <= MANY else SMALL)
+    axes = figure.subplots(len(tall), 1, height_ratios=tall)
     for axis, panel in zip(axes, panels, strict=False):
         _draw(axis, samples.t, panel)
     _draw_history(axes[-2], motion)
