@@ -18,6 +18,9 @@ SLOWEST = 0.3  # m/s
 FASTEST_FROUDE = 0.5
 SHORTEST_STEP, LONGEST_STEP = 0.25, 1.05  # of the leg's length
 STEEPEST = 15.0  # degrees
+# The trailing foot gives up what it still carries at the end of double support: torques jump there, and must keep their
+# limits on both sides. Part of the step.
+JUST_AFTER = 1e-6
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class WalkTask:
     breaks: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8)  # of the spline's pieces, as fractions of the step
     degree: int = 4
     periodic_acceleration: bool = True
-    instants: int = 21
+    instants: int = 22
     # objective
     effort: float = 10.0
     spin: tuple[float, float, float] = (100.0, 0.0, 0.0)  # squared rates of angular momentum, of weight times stature
@@ -78,7 +81,7 @@ class WalkTask:
     push: float = 0.3
     toe_stiffness: float = 8.0
     toe_damping: float = 2.0
-    torque_reserve: float = 0.02  # of the strength, at the instants: between them too the limits hold
+    torque_reserve: float = 0.05  # of the strength, at the instants: between them too the limits hold
     # posture
     knee: tuple[float, float] = (57.0, 65.0)
     knee_at_strike: tuple[float, float] = (1.0, 8.0)
@@ -97,7 +100,9 @@ class WalkTask:
     def fractions(self) -> Array:
         """The instants as fractions of the step: every change of phase, and others evenly between."""
         phases = self.phases
-        ends = np.array(sorted({0.0, phases.ball_off, phases.foot_flat, phases.double_support, phases.heel_off, 1.0}))
+        alone = phases.double_support + JUST_AFTER
+        changes = {phases.ball_off, phases.foot_flat, phases.double_support, alone, phases.heel_off}
+        ends = np.array(sorted({0.0, *changes, 1.0}))
         spans = np.ones(len(ends) - 1, dtype=int)
         while spans.sum() < self.instants - 1:
             spans[np.argmax(np.diff(ends) / spans)] += 1
