@@ -192,6 +192,7 @@ def test_what_is_asked_becomes_a_task_with_defaults_filled_in(man):
         ({"speed": 1.2, "limits": {"knee.flexion": 5}}, "limits.knee.flexion must be two increasing numbers, got 5"),
         ({"speed": 1.2, "emphasis": {"kneee": 2}}, "did you mean 'knee"),
         ({"speed": 1.2, "emphasis": 5}, "emphasis must be numbers by name"),
+        ({"speed": 1.2, "limits": {"knee.flexion": "0,5"}}, "limits.knee.flexion must be a number, got '0,5'"),
         ({"speed": 1.2, "phases": {"double_support": 0.7}}, r"double_support \(0.7\) must be before knee \(0.44\)"),
     ],
 )

@@ -83,7 +83,8 @@ def _by_name(of: str, key: str, value: Any) -> tuple[tuple[Any, ...], ...]:
     if not isinstance(value, (Mapping, tuple)):
         raise InputError(f"{of}: {key} must be numbers by name, as {key}.NAME=..., got {brief(value)}", key=key)
     pairs = value.items() if isinstance(value, Mapping) else [(name, tail(rest)) for name, *rest in value]
-    return tuple((str(name), *(number(of, key, x) for x in np.atleast_1d(rest))) for name, rest in pairs)
+    listed = [(str(name), rest if isinstance(rest, (tuple, list)) else (rest,)) for name, rest in pairs]
+    return tuple((name, *(number(of, f"{key}.{name}", x) for x in rest)) for name, rest in listed)
 
 
 def tail(rest: Any) -> Any:
