@@ -61,6 +61,7 @@ def test_lifts_of_two_people_and_three_loads_are_optimal_and_pass_their_checks(l
         assert check.root_residual < ROUNDING
         assert check.work_residual < ROUNDING
         assert check.forward_error < PLACE
+        assert 0 < check.forward_q_error < PLACE
 
 
 def test_the_box_goes_from_where_to_where_it_should(lift):

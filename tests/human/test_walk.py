@@ -38,6 +38,7 @@ def test_a_walk_is_optimal_and_passes_its_checks(walk):
     check = walk.check()
     assert check.torque <= 1.01
     assert check.forward_error < PLACE
+    assert 0 < check.forward_q_error < PLACE
     assert walk.margin.min() == pytest.approx(check.margin, abs=2e-3)
     assert walk.margin.min() > 0
 
@@ -95,6 +96,7 @@ def test_the_run_folder_holds_everything_and_gives_the_walk_back(walk, tmp_path)
         "constraints",
         "versions",
     } <= set(result)
+    assert set(result["closure"]) == {"max_q_error", "max_place_error_m"}
     assert {
         "speed", "step_length", "step_time", "cadence", "double_support", "bodyweight", "vertical_grf_peaks_bw",
         "range_deg", "peak_moment_nm_per_kg", "root_residual_n", "normative",

@@ -72,6 +72,11 @@ def checks_data(check: Any) -> dict[str, Any]:
     return {key: finite(value) if isinstance(value, float) else value for key, value in asdict(check).items()}
 
 
+def closure_data(check: Any) -> dict[str, float | None]:
+    """How far torques integrated forward end up from the prediction, for result.json."""
+    return {"max_q_error": finite(check.forward_q_error), "max_place_error_m": finite(check.forward_error)}
+
+
 def _solution(solution: Solution) -> dict[str, Any]:
     return {key: getattr(solution, key) for key in _KEPT} | {
         "x": solution.x.tolist(),

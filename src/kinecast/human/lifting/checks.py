@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinecast.human.carrying import carrying
+from kinecast.human.closure import Closure
 from kinecast.human.contact import CORNERS, GLOBAL, SIDES, ground_reaction
 from kinecast.human.ergonomics.strength import strength_use
 from kinecast.human.lifting.instant import parameter_vector
@@ -46,6 +47,7 @@ class LiftCheck:
     root_residual: float  # largest force or moment left when the box is a mass in the hands [N, N m]
     work_residual: float  # largest difference of the torques to what the work of everything but the ground asks [N m]
     forward_error: float  # largest distance of a place from the prediction after integrating the torques for `PIECE`
+    forward_q_error: float  # and largest difference of a coordinate [m, rad]
 
 
 def check_lift(problem: LiftProblem, x: Array) -> LiftCheck:
@@ -59,6 +61,7 @@ def check_lift(problem: LiftProblem, x: Array) -> LiftCheck:
     hands = {"r": samples.box - handle, "l": samples.box + handle}
     tau, q = samples.tau[:, GLOBAL:], samples.q[:, GLOBAL:]
     away, where = clearance(problem, samples)
+    integrated = lift_closure(problem, x)
     return LiftCheck(
         clearance=away,
         clearance_at=where,
@@ -77,7 +80,8 @@ def check_lift(problem: LiftProblem, x: Array) -> LiftCheck:
         end_speed=float(np.abs(samples.v[[0, -1]]).max()),
         root_residual=root_residual(problem, samples),
         work_residual=float(np.abs(samples.drive - _applied(problem, samples)).max()),
-        forward_error=forward_error(problem, x),
+        forward_error=integrated.place,
+        forward_q_error=integrated.coordinate,
     )
 
 
@@ -152,8 +156,8 @@ def _applied(problem: LiftProblem, samples: Samples) -> Array:
     return np.asarray(samples.tau[:, [coordinates.index(name) for name in free]] * twice)
 
 
-def forward_error(problem: LiftProblem, x: Array) -> float:
-    """Integrate the predicted torques: the largest distance [m] of a place from the prediction at the end of a piece.
+def lift_closure(problem: LiftProblem, x: Array) -> Closure:
+    """Integrate the predicted torques: how far from the prediction the pieces end, at the most.
 
     The feet stay where they are (the zero moment point says whether they would), the box is held; torques are functions
     of time: nothing pulls the motion back to the prediction. Runge and Kutta's rule of order four, all pieces at once.
@@ -185,4 +189,6 @@ def forward_error(problem: LiftProblem, x: Array) -> float:
     z[0, :, : 2 * n] = state
     reached = instant.report.ufunc(z[0], parameters)[:, instant.reported["places"]].reshape(pieces, -1, 3)
     wanted = np.stack([place[first + 2 * _STEPS] for place in samples.places.values()], axis=1)
-    return float(np.linalg.norm(reached - wanted, axis=2).max())
+    apart = float(np.linalg.norm(reached - wanted, axis=2).max())
+    ends = spline(samples.t[first + 2 * _STEPS] / duration)
+    return Closure(apart, float(np.abs(state[:, :n] - ends).max()))

@@ -17,8 +17,7 @@ from kinecast.human.lifting.problem import Lifter, build
 from kinecast.human.lifting.settings import GIVEN, as_data, task_of
 from kinecast.human.lifting.solve import LiftSolution
 from kinecast.human.lifting.task import LiftTask
-from kinecast.human.predicted import finite
-from kinecast.human.run_folder import checks_data, motion_text, read_solution, worst, write_folder_of
+from kinecast.human.run_folder import checks_data, closure_data, motion_text, read_solution, worst, write_folder_of
 from kinecast.mechanism import Structure
 from kinecast.yaml_text import dump, parse
 
@@ -35,7 +34,7 @@ def write_run(lift: Lift, folder: Path) -> Path:
     result = lift.summary()
     result["violation"] |= between(check, lift.task)
     result |= {
-        "closure": {"max_place_error_m": finite(check.forward_error)},
+        "closure": closure_data(check),
         "checks": checks_data(check),
         "lift": shown.figures,
         "ergonomics": shown.ergonomics.summary() | {"niosh": niosh_data(lift)},

@@ -11,6 +11,7 @@ import numpy as np
 
 from kinecast.dynamics.mechanism import Mechanism
 from kinecast.engine import Kernel
+from kinecast.human.closure import Closure
 from kinecast.human.contact import GLOBAL, SIDES, polygon_margin, support_polygon
 from kinecast.human.node import compile_values, digest
 from kinecast.human.recursion import Layout, Recursion
@@ -99,8 +100,8 @@ def _mean_force(problem: StepProblem, x: Array) -> tuple[float, float]:
     return float(lift), float(impulse)
 
 
-def forward_error(problem: StepProblem, x: Array, per_second: int = 4000) -> float:
-    """Largest distance [m] at the step's end between the prediction and its torques and reactions integrated forward.
+def step_closure(problem: StepProblem, x: Array, per_second: int = 4000) -> Closure:
+    """How far apart the prediction and its torques and reactions integrated forward are at the step's end.
 
     From the start state, nothing pulls the motion back to the prediction: torques and reactions act as the generalised
     forces that they are along the predicted step. (With reactions at fixed places in the world, a loaded foot is a
@@ -131,10 +132,11 @@ def forward_error(problem: StepProblem, x: Array, per_second: int = 4000) -> flo
             d = rate(state + h * c, last)
             state = state + h / 6 * (a + 2 * b + 2 * c + d)
     end = sample_step(problem, x, np.array([duration])).q[0]
-    return max(
+    apart = max(
         float(np.linalg.norm((mechanism.pose(place, state[:n]) - mechanism.pose(place, end))[:3, 3]))
         for place in ("heel_r", "toe_r", "heel_l", "toe_l", "pelvis.turn", "head_top")
     )
+    return Closure(apart, float(np.abs(state[:n] - end).max()))
 
 
 def _forces(problem: StepProblem, samples: Samples) -> Array:

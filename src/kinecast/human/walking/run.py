@@ -11,8 +11,7 @@ import numpy as np
 from kinecast.files import read_whole, write_whole
 from kinecast.human.carrying import carrying
 from kinecast.human.contact import SIDE_NAMES, SIDES, reaction_columns
-from kinecast.human.predicted import finite
-from kinecast.human.run_folder import checks_data, motion_text, read_solution, worst, write_folder_of
+from kinecast.human.run_folder import checks_data, closure_data, motion_text, read_solution, worst, write_folder_of
 from kinecast.human.walking.gait import JOINTS
 from kinecast.human.walking.problem import build
 from kinecast.human.walking.settings import GIVEN, as_data, task_of
@@ -34,7 +33,7 @@ def write_run(walk: Walk, folder: Path) -> Path:
     result = walk.summary()
     result["violation"] |= between(check, walk.task)
     result |= {
-        "closure": {"max_place_error_m": finite(check.forward_error)},
+        "closure": closure_data(check),
         "checks": checks_data(check),
         "gait": shown.gait,
     }

@@ -24,7 +24,7 @@ from kinecast.human.carrying import carried, carrying, unloaded
 from kinecast.human.contact import SIDES, ground_reaction
 from kinecast.human.predicted import Journal, Predicted
 from kinecast.human.solving import Report
-from kinecast.human.walking.checks import StepCheck, check_step, forward_error, step_margins
+from kinecast.human.walking.checks import StepCheck, check_step, step_closure, step_margins
 from kinecast.human.walking.gait import gait_numbers, phase_names
 from kinecast.human.walking.settings import task_of
 from kinecast.human.walking.solve import StepSolution, solve_step
@@ -145,7 +145,8 @@ class Walk(Predicted[StepSolution]):
         """Look between the instants at which the constraints hold, and integrate torques and reactions forward."""
         solution = self.solution
         dense = check_step(solution.problem, solution.x)
-        return WalkCheck(**asdict(dense), forward_error=forward_error(solution.problem, solution.x))
+        place, coordinate = step_closure(solution.problem, solution.x)
+        return WalkCheck(**asdict(dense), forward_error=place, forward_q_error=coordinate)
 
     def summary(self) -> dict[str, Any]:
         """What result.json holds, but for the checks and the gait."""
@@ -166,9 +167,10 @@ class Walk(Predicted[StepSolution]):
 
 @dataclass(frozen=True)
 class WalkCheck(StepCheck):
-    """`StepCheck`, and how far [m] the predicted torques and reactions, integrated forward, end up from the step."""
+    """`StepCheck`, and how far the predicted torques and reactions, integrated forward, end up from the step."""
 
-    forward_error: float
+    forward_error: float  # largest distance of a place [m]
+    forward_q_error: float  # largest difference of a coordinate [m, rad]
 
 
 def walk(
