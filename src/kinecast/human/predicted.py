@@ -43,6 +43,25 @@ class Solution(Protocol):
     def iterations(self) -> int: ...  # noqa: D102
 
 
+class Sampled(Protocol):
+    """A motion of all coordinates with the ground's reactions, at times of its own."""
+
+    @property
+    def t(self) -> Array: ...  # noqa: D102
+    @property
+    def q(self) -> Array: ...  # noqa: D102
+    @property
+    def v(self) -> Array: ...  # noqa: D102
+    @property
+    def a(self) -> Array: ...  # noqa: D102
+    @property
+    def tau(self) -> Array: ...  # noqa: D102
+    @property
+    def reaction(self) -> dict[str, Array]: ...  # noqa: D102
+    @property
+    def zmp(self) -> Array: ...  # noqa: D102
+
+
 AnySolution = TypeVar("AnySolution", bound=Solution)
 AnyPredicted = TypeVar("AnyPredicted", bound="Predicted[Any]")
 # Names in result.json of what the solver's stages measured.
@@ -93,6 +112,50 @@ class Predicted(Generic[AnySolution]):
                 f"To look at it all the same, use {self.what}.acknowledge()"
             )
         return self.unsealed
+
+    # ------------------------------------------------------------------------------------------ the motion
+
+    @property
+    def samples(self) -> Sampled:
+        """Everything of the motion."""
+        raise NotImplementedError
+
+    @property
+    def t(self) -> Array:
+        """Times (N,) [s]."""
+        return self.samples.t
+
+    @property
+    def q(self) -> Array:
+        """Positions (N, n) [m, rad] of the person's coordinates."""
+        return self.samples.q
+
+    @property
+    def v(self) -> Array:
+        """Velocities (N, n)."""
+        return self.samples.v
+
+    @property
+    def a(self) -> Array:
+        """Accelerations (N, n)."""
+        return self.samples.a
+
+    @property
+    def tau(self) -> Array:
+        """Joint torques (N, n) [N m]; none on the six global coordinates."""
+        return self.samples.tau
+
+    @property
+    def reaction(self) -> dict[str, Array]:
+        """Force [N] and moment [N m] on the right ("r") and left ("l") foot (N, 6)."""
+        return self.samples.reaction
+
+    @property
+    def zmp(self) -> Array:
+        """Zero moment point (N, 2): x, z [m]."""
+        return self.samples.zmp
+
+    # ------------------------------------------------------------------------------------------ numbers
 
     def numbers(self, duration: float) -> dict[str, Any]:
         """What result.json says of any prediction, checks aside."""

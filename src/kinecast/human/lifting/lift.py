@@ -86,41 +86,6 @@ class Lift(Predicted[LiftSolution]):
         return sample(self.solution.problem, self.solution.x, np.linspace(0.0, self.duration, SAMPLES))
 
     @property
-    def t(self) -> Array:
-        """Times (N,) [s]."""
-        return self.samples.t
-
-    @property
-    def q(self) -> Array:
-        """Positions (N, n) [m, rad] of the person's coordinates."""
-        return self.samples.q
-
-    @property
-    def v(self) -> Array:
-        """Velocities (N, n)."""
-        return self.samples.v
-
-    @property
-    def a(self) -> Array:
-        """Accelerations (N, n)."""
-        return self.samples.a
-
-    @property
-    def tau(self) -> Array:
-        """Joint torques (N, n) [N m]; none on the six global coordinates."""
-        return self.samples.tau
-
-    @property
-    def reaction(self) -> dict[str, Array]:
-        """Force [N] and moment [N m] on the right ("r") and left ("l") foot (N, 6)."""
-        return self.samples.reaction
-
-    @property
-    def zmp(self) -> Array:
-        """Zero moment point (N, 2): x, z [m]."""
-        return self.samples.zmp
-
-    @property
     def box(self) -> Array:
         """Centre (N, 3) of the box, which lies between the hands [m]."""
         return self.samples.box

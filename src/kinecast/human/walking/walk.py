@@ -70,41 +70,6 @@ class Walk(Predicted[StepSolution]):
         """Everything of the stride."""
         return stride_of(self.solution.problem, self.solution.x)
 
-    @property
-    def t(self) -> Array:
-        """Times (N,) [s]."""
-        return self.samples.t
-
-    @property
-    def q(self) -> Array:
-        """Positions (N, n) [m, rad] of the person's coordinates."""
-        return self.samples.q
-
-    @property
-    def v(self) -> Array:
-        """Velocities (N, n)."""
-        return self.samples.v
-
-    @property
-    def a(self) -> Array:
-        """Accelerations (N, n)."""
-        return self.samples.a
-
-    @property
-    def tau(self) -> Array:
-        """Joint torques (N, n) [N m]; none on the six global coordinates."""
-        return self.samples.tau
-
-    @property
-    def reaction(self) -> dict[str, Array]:
-        """Force [N] and moment [N m] on the right ("r") and left ("l") foot (N, 6)."""
-        return self.samples.reaction
-
-    @property
-    def zmp(self) -> Array:
-        """Zero moment point (N, 2): x, z [m]."""
-        return self.samples.zmp
-
     @cached_property
     def margin(self) -> Array:
         """Distance (N,) of the zero moment point inside the support polygon [m]."""
