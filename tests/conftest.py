@@ -5,6 +5,8 @@ import os
 import numpy as np
 import pytest
 
+from kinecast import cli
+
 
 def pytest_configure(config):
     """Keep compiled kernels between runs, but with the tests' own things, not in the user's cache."""
@@ -15,6 +17,20 @@ def pytest_configure(config):
 def rng():
     """Random numbers, the same on every run."""
     return np.random.default_rng(20240229)
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Runs ``kinecast ARGUMENTS`` in this process: (exit code, stdout, stderr)."""
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["kinecast", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        captured = capsys.readouterr()
+        return end.value.code or 0, captured.out, captured.err
+
+    return call
 
 
 @pytest.fixture

@@ -10,25 +10,10 @@ import numpy as np
 import pytest
 
 import kinecast as kc
-from kinecast import cli
 from kinecast.dynamics.algorithms import ALGORITHMS
 from kinecast.dynamics.tracing import methods_for
 
 TO_ROUNDING = 1e-12  # numbers are written with all their digits
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Runs ``kinecast ARGUMENTS`` in this process: (exit code, stdout, stderr)."""
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["kinecast", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return call
 
 
 def test_version_and_help(run):

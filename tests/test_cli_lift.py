@@ -4,23 +4,6 @@ import json
 
 import pytest
 
-from kinecast import cli
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Runs ``kinecast ARGUMENTS`` in this process: (exit code, stdout, stderr)."""
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["kinecast", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return call
-
-
 # A kernel that compiles fast; the same as in test_lift.py.
 FREEZE = "neck,wrist,clavicle,spine2,spine3,spine4"
 

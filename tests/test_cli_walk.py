@@ -4,22 +4,6 @@ import json
 
 import pytest
 
-from kinecast import cli
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Runs ``kinecast ARGUMENTS`` in this process: (exit code, stdout, stderr)."""
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["kinecast", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return call
-
 
 def test_walk_leaves_a_run_folder_whose_report_can_be_made_again(run, tmp_path):
     out = tmp_path / "run"

@@ -5,29 +5,20 @@ import json
 import numpy as np
 import pytest
 
-from kinecast import cli
 from kinecast.motion.files import read_motion
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    """Runs ``kinecast simulate ARGUMENTS`` (or another command) in this process: (exit code, stdout, stderr)."""
-
-    def call(*arguments, command="simulate"):
-        monkeypatch.setattr("sys.argv", ["kinecast", command, *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return call
+def simulate(run):
+    """Runs ``kinecast simulate ARGUMENTS``: (exit code, stdout, stderr)."""
+    return lambda *arguments: run("simulate", *arguments)
 
 
 FALL = ("planar2", "--q", "0.1,-0.2", "--until", 0.2)
 
 
-def test_a_fall_goes_to_stdout_as_csv(run):
-    code, out, err = run(*FALL, "--samples", 3)
+def test_a_fall_goes_to_stdout_as_csv(simulate):
+    code, out, err = simulate(*FALL, "--samples", 3)
     rows = out.splitlines()
     assert (code, err) == (0, "")
     assert rows[0].startswith("t,q.shoulder,q.elbow,v.shoulder")
@@ -35,57 +26,57 @@ def test_a_fall_goes_to_stdout_as_csv(run):
     assert rows[1].split(",")[1:3] == ["0.1", "-0.2"]
 
 
-def test_a_file_and_a_summary(run, tmp_path):
+def test_a_file_and_a_summary(simulate, tmp_path):
     out = tmp_path / "fall.csv"
-    code, text, _ = run(*FALL, "--v", "1,0", "-o", out)
+    code, text, _ = simulate(*FALL, "--v", "1,0", "-o", out)
     assert code == 0
     assert "DOP853: " in text
     assert "energy drifts by" in text
     assert read_motion(out).joint_series(("shoulder", "elbow")).v[0] == pytest.approx([1, 0])
-    code, text, _ = run(*FALL, "--integrator", "RK4", "--step", 0.01, "-o", out, "--json")
+    code, text, _ = simulate(*FALL, "--integrator", "RK4", "--step", 0.01, "-o", out, "--json")
     answer = json.loads(text)
     assert (answer["status"], answer["until"], answer["statistics"]["integrator"]) == ("completed", 0.2, "RK4")
-    assert run(*FALL, "-o", out, "--quiet") == (0, "", "")
-    columns = json.loads(run(*FALL, "--samples", 2, "--json")[1])["columns"]
+    assert simulate(*FALL, "-o", out, "--quiet") == (0, "", "")
+    columns = json.loads(simulate(*FALL, "--samples", 2, "--json")[1])["columns"]
     assert columns["t"] == [0.0, 0.2]
 
 
-def test_torques_of_a_file_bring_back_the_motion(run, tmp_path):
+def test_torques_of_a_file_bring_back_the_motion(run, simulate, tmp_path):
     """`kinecast id` of a fall under no torque gives none; of an accelerated motion those that bring it about."""
     t = np.linspace(0, 0.5, 101)
     motion, torques, out = (tmp_path / name for name in ("motion.csv", "torques.csv", "out.csv"))
     q = np.stack([0.2 * t**2, -1 + 0.5 * t**3], axis=-1)
     rows = [f"{x!r},{a!r},{b!r}" for x, (a, b) in zip(t.tolist(), q.tolist(), strict=True)]
     motion.write_text("\n".join(["t,q.shoulder,q.elbow", *rows, ""]))
-    assert run("planar2", motion, "-o", torques, "--quiet", command="id")[0] == 0
-    code, *_ = run("planar2", "--q", "0,-1", "--until", 0.5, "--motion", torques, "-o", out, "--samples", 101)
+    assert run("id", "planar2", motion, "-o", torques, "--quiet")[0] == 0
+    code, *_ = simulate("planar2", "--q", "0,-1", "--until", 0.5, "--motion", torques, "-o", out, "--samples", 101)
     assert code == 0
     assert np.abs(read_motion(out).joint_series(("shoulder", "elbow")).q - q).max() < 1e-4  # as far as splines follow
 
 
-def test_a_limit_is_told(run):
-    code, _, err = run("puma560", "--q", "0,-0.7,0,0,0,0", "--until", 1, "--limits", "stop", "-o", "/dev/null")
+def test_a_limit_is_told(simulate):
+    code, _, err = simulate("puma560", "--q", "0,-0.7,0,0,0,0", "--until", 1, "--limits", "stop", "-o", "/dev/null")
     assert code == 0
     assert "shoulder passes its lower limit -0.785398 at t = " in err
     assert "and the simulation stops" in err
 
 
-def test_an_end_that_is_not_reached_is_exit_code_1(run, tmp_path):
+def test_an_end_that_is_not_reached_is_exit_code_1(simulate, tmp_path):
     """A torque of 1e300 N m leaves the numbers."""
     path = tmp_path / "torques.csv"
     path.write_text("t,tau.pivot\n0,1e300\n1,1e300\n")
-    code, out, err = run("pendulum", "--q", "0", "--until", 1, "--motion", path)
+    code, out, err = simulate("pendulum", "--q", "0", "--until", 1, "--motion", path)
     assert (code, out) == (1, "")
     assert "simulation of 'pendulum' with DOP853 stopped at t = 0 s, q = (0), v = (0): " in err
     assert err.count("\n") == 1
 
 
-def test_what_there_is_until_a_failure_is_kept(run, tmp_path):
+def test_what_there_is_until_a_failure_is_kept(simulate, tmp_path):
     """The torque leaves all bounds after half a second."""
     path, out = tmp_path / "torques.csv", tmp_path / "out.csv"
     t = np.linspace(0, 1, 41)
     path.write_text("t,tau.pivot\n" + "".join(f"{x!r},{1e300 if x > 0.5 else 0}\n" for x in t.tolist()))
-    code, _, err = run("pendulum", "--q", "0.5", "--until", 1, "--motion", path, "-o", out)
+    code, _, err = simulate("pendulum", "--q", "0.5", "--until", 1, "--motion", path, "-o", out)
     assert code == 1
     kept = read_motion(out).times()
     assert 0.4 < kept[-1] < 0.6
@@ -106,7 +97,7 @@ def test_what_there_is_until_a_failure_is_kept(run, tmp_path):
         ((*FALL, "-o", "nowhere/fall.csv"), "nowhere/fall.csv: cannot be written: there is no folder nowhere"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(run, arguments, message):
-    code, out, err = run(*arguments)
+def test_bad_input_is_one_line_and_exit_code_2(simulate, arguments, message):
+    code, out, err = simulate(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
