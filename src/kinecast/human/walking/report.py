@@ -77,7 +77,7 @@ def _gait(gait: dict[str, Any]) -> str:
         ("knee extension moment", f"{peak['knee_extension']:.2f} N m/kg", "0.37 to 0.74"),
         ("ankle plantarflexion moment", f"{peak['ankle_plantarflexion']:.2f} N m/kg", "1.19 to 1.46"),
     ]  # fmt: skip
-    return table(rows, ("", "predicted", "normal gait, adults at 1.2 to 1.4 m/s"))
+    return table(rows, ("", "predicted", "normal gait at people's own pace"))
 
 
 def _comparison(normative: list[dict[str, Any]]) -> str:
