@@ -184,7 +184,7 @@ def test_the_run_folder_holds_everything_and_gives_the_lift_back(lift, tmp_path)
         assert part["valid"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 4
-    assert "http" not in page.replace("http-equiv", "")  # opens without a network
+    assert "://" not in page  # opens without a network
     again = read_run(tmp_path / "run")
     np.testing.assert_array_equal(again.q, lift.q)
     assert again.person == lift.person
