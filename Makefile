@@ -14,7 +14,7 @@ predict: .venv/.ready
 	$(PY) -m kinecast predict examples/two_link_time_optimal.yaml -o run
 
 test: .venv/.ready-test
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --dist loadfile
 
 lint: .venv/.ready-test
 	$(PY) -m ruff check .
