@@ -162,17 +162,24 @@ def mass_matrix(structure: Structure, q: Expression) -> Expression:
     structure.require_open("the filtering formulation")
     tree = build(structure)
     phi = passages(tree, q)
-    covariance = composite_inertias(tree, phi)
+    return from_covariances(tree, phi, composite_inertias(tree, phi))
+
+
+def from_covariances(tree: Tree, phi: Sequence[Passage], covariance: Sequence[Articulated]) -> Expression:
+    """M (n, n) from the covariances r_ii of (7.9), by (7.11)."""
     matrix = ca.SX(tree.n, tree.n)
     for i, link in enumerate(tree.links):
+        if link.kind == "fixed":
+            continue
         column: Expression = ca.vertcat(*covariance[i].column(2, link.kind))  # r_ii H_i^T
         at, k = link.coordinate, i
         matrix[at, at] = column[drive(link)] + link.actuator_inertia
         while tree.links[k].parent >= 0:
             column = phi[k].force(column)
             k = tree.links[k].parent
-            row = tree.links[k].coordinate
-            matrix[row, at] = matrix[at, row] = column[drive(tree.links[k])]
+            if tree.links[k].kind != "fixed":
+                row = tree.links[k].coordinate
+                matrix[row, at] = matrix[at, row] = column[drive(tree.links[k])]
     return matrix
 
 

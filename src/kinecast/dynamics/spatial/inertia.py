@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from kinecast.dynamics.screws import composite_inertias, drive, passages
+from kinecast.dynamics import filtering
+from kinecast.dynamics.screws import composite_inertias, passages
 from kinecast.dynamics.spatial import short_chain
 from kinecast.dynamics.spatial.cheapest import cheapest
 from kinecast.dynamics.spatial.sensitivities import inverse_dynamics_sensitivities
@@ -39,21 +40,9 @@ def beside_sensitivities(tree: Tree, q: Expression) -> Expression:
 
 
 def by_composite_bodies(tree: Tree, q: Expression) -> Expression:
-    """M by composite bodies."""
-    ways = passages(tree, q)
-    bodies = composite_inertias(tree, ways)
-    M = ca.SX(tree.n, tree.n)
-    for k, link in enumerate(tree.links):
-        if link.kind == "fixed":
-            continue
-        force: Expression = ca.vertcat(*bodies[k].column(2, link.kind))
-        M[link.coordinate, link.coordinate] = force[drive(link)] + link.actuator_inertia
-        at = k
-        while (parent := tree.links[at].parent) >= 0:
-            force, at = ways[at].force(force), parent
-            if (before := tree.links[at]).kind != "fixed":
-                M[before.coordinate, link.coordinate] = M[link.coordinate, before.coordinate] = force[drive(before)]
-    return M
+    """M by composite bodies: the covariances of the filtering formulation."""
+    phi = passages(tree, q)
+    return filtering.from_covariances(tree, phi, composite_inertias(tree, phi))
 
 
 def coriolis_matrix(tree: Tree, q: Expression, v: Expression) -> Expression:
