@@ -1,6 +1,8 @@
 """What every test may use."""
 
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +33,21 @@ def run(capsys, monkeypatch):
         return end.value.code or 0, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def printed_by(capsys, tmp_path, monkeypatch):
+    """Runs the Python code of a page of docs/ as printed, where it may save things; gives what it prints."""
+
+    def run_page(page):
+        text = (Path(__file__).parents[1] / "docs" / page).read_text(encoding="utf-8")
+        blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        assert blocks
+        monkeypatch.chdir(tmp_path)
+        exec(compile("\n".join(blocks), page, "exec"), {})
+        return capsys.readouterr().out
+
+    return run_page
 
 
 @pytest.fixture

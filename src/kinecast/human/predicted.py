@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from kinecast.errors import SealedError
+from kinecast.human.contact import Motion
 from kinecast.human.solving import Report, Stage, Status
 from kinecast.mechanism import Structure
 from kinecast.mechanism.checks import Array
@@ -43,17 +44,11 @@ class Solution(Protocol):
     def iterations(self) -> int: ...  # noqa: D102
 
 
-class Sampled(Protocol):
-    """A motion of all coordinates with the ground's reactions, at times of its own."""
+class Sampled(Motion, Protocol):
+    """A motion with the torques and the ground's reactions, at times of its own."""
 
     @property
     def t(self) -> Array: ...  # noqa: D102
-    @property
-    def q(self) -> Array: ...  # noqa: D102
-    @property
-    def v(self) -> Array: ...  # noqa: D102
-    @property
-    def a(self) -> Array: ...  # noqa: D102
     @property
     def tau(self) -> Array: ...  # noqa: D102
     @property

@@ -22,7 +22,8 @@ from kinecast.errors import InputError
 from kinecast.files import read_whole, write_folder
 from kinecast.human.predicted import Predicted, Solution, finite
 from kinecast.human.solving import Stage
-from kinecast.yaml_text import dump
+from kinecast.mechanism import Structure
+from kinecast.yaml_text import dump, parse
 
 MOTION, UNSOLVED = "motion.csv", "motion_unsolved.csv"
 _KEPT = ("status", "message", "objective", "violation", "optimality", "active", "seconds")
@@ -75,6 +76,14 @@ def checks_data(check: Any) -> dict[str, Any]:
 def closure_data(check: Any) -> dict[str, float | None]:
     """How far torques integrated forward end up from the prediction, for result.json."""
     return {"max_q_error": finite(check.forward_q_error), "max_place_error_m": finite(check.forward_error)}
+
+
+def read_problem(folder: Path, kind: str) -> tuple[dict[str, Any], Structure]:
+    """The problem of a run folder, of a task of this kind, and the person."""
+    data, source = parse(read_whole(folder / "problem.yaml", "a problem file is YAML"), str(folder / "problem.yaml"))
+    if not isinstance(data, dict) or data.pop("task", None) != kind:
+        raise source.error("task", f"must be {kind}")
+    return data, Structure.read(folder / str(data.pop("mechanism", "person.yaml")))
 
 
 def _solution(solution: Solution) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinecast.files import read_whole, write_whole
+from kinecast.files import write_whole
 from kinecast.human.contact import SIDES, reaction_columns
 from kinecast.human.ergonomics import niosh
 from kinecast.human.lifting.checks import LiftCheck
@@ -17,9 +17,16 @@ from kinecast.human.lifting.problem import Lifter, build
 from kinecast.human.lifting.settings import GIVEN, as_data, task_of
 from kinecast.human.lifting.solve import LiftSolution
 from kinecast.human.lifting.task import LiftTask
-from kinecast.human.run_folder import checks_data, closure_data, motion_text, read_solution, worst, write_folder_of
-from kinecast.mechanism import Structure
-from kinecast.yaml_text import dump, parse
+from kinecast.human.run_folder import (
+    checks_data,
+    closure_data,
+    motion_text,
+    read_problem,
+    read_solution,
+    worst,
+    write_folder_of,
+)
+from kinecast.yaml_text import dump
 
 KIND = "lift"
 PHASE = "both_feet"  # they stand all the time
@@ -106,11 +113,7 @@ def renew_report(folder: Path) -> None:
 
 def read_run(folder: Path) -> Lift:
     """The lift of a run folder."""
-    text = read_whole(folder / "problem.yaml", "a problem file is YAML")
-    data, source = parse(text, str(folder / "problem.yaml"))
-    if not isinstance(data, dict) or data.pop("task", None) != KIND:
-        raise source.error("task", f"must be {KIND}")
-    person = Structure.read(folder / str(data.pop("mechanism", "person.yaml")))
+    data, person = read_problem(folder, KIND)
     mass, from_, to = (data.pop(key, None) for key in GIVEN)
     task = task_of(person, mass, from_, to, data)
     made = partial(LiftSolution, problem=build(Lifter.of(person, task), task))

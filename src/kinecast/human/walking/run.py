@@ -8,18 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from kinecast.files import read_whole, write_whole
+from kinecast.files import write_whole
 from kinecast.human.carrying import carrying
 from kinecast.human.contact import SIDE_NAMES, SIDES, reaction_columns
-from kinecast.human.run_folder import checks_data, closure_data, motion_text, read_solution, worst, write_folder_of
+from kinecast.human.run_folder import (
+    checks_data,
+    closure_data,
+    motion_text,
+    read_problem,
+    read_solution,
+    worst,
+    write_folder_of,
+)
 from kinecast.human.walking.gait import JOINTS
 from kinecast.human.walking.problem import build
 from kinecast.human.walking.settings import GIVEN, as_data, task_of
 from kinecast.human.walking.solve import StepSolution
 from kinecast.human.walking.task import WalkTask
 from kinecast.human.walking.walk import Walk, WalkCheck
-from kinecast.mechanism import Structure
-from kinecast.yaml_text import dump, parse
+from kinecast.yaml_text import dump
 
 KIND = "walk"
 
@@ -92,11 +99,7 @@ def renew_report(folder: Path) -> None:
 
 def read_run(folder: Path) -> Walk:
     """The walk of a run folder."""
-    text = read_whole(folder / "problem.yaml", "a problem file is YAML")
-    data, source = parse(text, str(folder / "problem.yaml"))
-    if not isinstance(data, dict) or data.pop("task", None) != KIND:
-        raise source.error("task", f"must be {KIND}")
-    person = Structure.read(folder / str(data.pop("mechanism", "person.yaml")))
+    data, person = read_problem(folder, KIND)
     load = {key: float(data.pop(key, 0.0)) for key in ("backpack", "hands")}
     loaded = carrying(person, **load)
     speed, step_length, incline, phases = (data.pop(key, None) for key in GIVEN)
